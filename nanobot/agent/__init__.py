@@ -1,0 +1,1 @@
+"""The agent: what happens between a message and its answer."""

@@ -1,0 +1,1 @@
+"""The `nanobot` command: one file per family of subcommands."""

@@ -1,0 +1,1 @@
+"""Slash commands: a router, and the handlers by topic."""

@@ -1,0 +1,79 @@
+"""Every error nanobot raises on purpose, each for somebody.
+
+NanobotError
+├── ConfigError     for the person at the start: which key, what to write
+├── WorkspaceError  for the person at the start: the workspace cannot be used (held by another, not writable)
+├── StoreError      something could not be written or read; nothing that was there before is lost
+├── ToolError       for the model: its text becomes the tool's result
+└── LLMError        the model gave no answer, after retries; its kind chooses the sentence a person reads
+
+Anything else that is raised is a bug and is logged with its traceback.
+"""
+
+from typing import Literal
+
+LLMErrorKind = Literal[
+    "auth",  # the key is wrong, missing or not allowed to
+    "model",  # no such model, or no such endpoint
+    "quota",  # paid quota used up
+    "rate_limit",  # too many requests; retry_after may say for how long
+    "context",  # the request is longer than the model can read
+    "timeout",  # no answer, or no progress, in time
+    "network",  # the endpoint cannot be reached, or the connection broke
+    "server",  # the endpoint failed (5xx)
+    "request",  # the endpoint refused the request (other 4xx)
+    "filtered",  # the provider declined to answer
+    "empty",  # an answer without text and without tool calls
+    "protocol",  # what came back is not an answer (HTML, broken JSON, an error as text)
+    "cut",  # every attempt broke off in the middle
+    "engine",  # the local engine or its weights are not installed
+]
+
+
+class NanobotError(Exception):
+    """Base of all errors that nanobot raises on purpose."""
+
+
+class ConfigError(NanobotError):
+    """The configuration cannot be used. The text names file, line, key and what to write instead."""
+
+
+class WorkspaceError(NanobotError):
+    """The workspace cannot be used. The text says why and what to do."""
+
+
+class StoreError(NanobotError):
+    """Something could not be read or written."""
+
+
+class ToolError(NanobotError):
+    """A tool could not do what the model asked; the text is what the model reads."""
+
+
+class LLMError(NanobotError):
+    """The model gave no answer, after all retries."""
+
+    def __init__(
+        self,
+        kind: LLMErrorKind,
+        detail: str = "",
+        *,
+        retry_after: float | None = None,
+        partial: str = "",
+        model: str = "",
+    ) -> None:
+        """Say what happened.
+
+        Args:
+            kind: what went wrong; chooses the sentence a person reads.
+            detail: for the log; never shown as it is, never stored in a session.
+            retry_after: seconds after which a new attempt makes sense, where the endpoint said so.
+            partial: the text that had arrived when every attempt broke off (kind "cut").
+            model: the preset that failed.
+        """
+        super().__init__(f"{kind}: {detail}" if detail else kind)
+        self.kind: LLMErrorKind = kind
+        self.detail = detail
+        self.retry_after = retry_after
+        self.partial = partial
+        self.model = model

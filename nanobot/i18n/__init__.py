@@ -1,0 +1,36 @@
+"""The bot's own sentences, in English and Chinese."""
+
+import tomllib
+from functools import cache
+from importlib import resources
+from typing import Literal, get_args
+
+Language = Literal["en", "zh"]
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+
+
+def say(key: str, language: Language, **values: object) -> str:
+    """The sentence with this key ("section.name" in the catalogues) with its values put in.
+
+    Raises KeyError for a key that is not in the catalogue: that is a bug, and a test looks for it.
+    """
+    return _catalogue(language)[key].format(**values)
+
+
+def language_of(text: str, otherwise: Language = "en") -> Language:
+    """The language a text is written in; `otherwise` if it has no letters of either."""
+    chinese = sum("\u4e00" <= char <= "\u9fff" for char in text)
+    latin = sum(char.isascii() and char.isalpha() for char in text)
+    if not chinese and not latin:
+        return otherwise
+    return "zh" if chinese * 4 > latin else "en"  # a Chinese character carries about as much as four letters
+
+
+@cache
+def _catalogue(language: Language) -> dict[str, str]:
+    text = (resources.files(__package__) / f"{language}.toml").read_text(encoding="utf-8")
+    return {
+        f"{section}.{name}": sentence
+        for section, rows in tomllib.loads(text).items()
+        for name, sentence in rows.items()
+    }

@@ -1,0 +1,112 @@
+"""What travels on the bus: what people say, and what the bot says."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from nanobot.authority import Authority
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a conversation happens."""
+
+    channel: str
+    chat: str
+    topic: str | None = None
+
+    @property
+    def session_key(self) -> str:
+        """`channel:chat[:topic]`; the topic is everything after the second colon."""
+        return ":".join(part for part in (self.channel, self.chat, self.topic) if part is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """A person, by the id that the platform gives them; the name is shown, never trusted."""
+
+    id: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that came with a message or goes out with one; path is relative to the workspace."""
+
+    path: str
+    mime: str = "application/octet-stream"
+    name: str = ""
+
+    @property
+    def is_picture(self) -> bool:
+        return self.mime.startswith("image/")
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A choice offered with a message; choosing it answers with the value."""
+
+    label: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InboundMessage:
+    """What a person says.
+
+    `id` is the same for each delivery of the same message ("telegram:12345:77").
+    `answers` is the id of the OutboundMessage whose button was chosen, with the value in `text`.
+    """
+
+    id: str
+    address: Address
+    sender: Sender
+    authority: Authority
+    text: str
+    files: Sequence[Attachment] = ()
+    answers: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a turn cost: tokens read and written, seconds, and the preset that answered."""
+
+    input_tokens: int
+    output_tokens: int
+    seconds: float
+    model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutboundMessage:
+    """What the bot says: an answer, a notice in its own words, or a question with buttons."""
+
+    id: str
+    address: Address
+    text: str
+    kind: Literal["answer", "notice", "question"] = "answer"
+    turn: str | None = None
+    reply_to: str | None = None
+    files: Sequence[Attachment] = ()
+    buttons: Sequence[Button] = ()
+    stats: Stats | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What a running turn shows on the way; may be dropped without loss.
+
+    kind     text holds
+    started  nothing: the turn begins
+    text     the next piece of the answer
+    restart  nothing: the pieces shown since the last step are void, they come again
+    step     nothing: the pieces so far were a remark on the way to a tool, they are complete
+    tool     what a tool is about to do, in a few words
+    notice   a sentence for the person ("The model is busy, waiting 7 s")
+    ended    nothing: the turn is over; its answer, if any, is an OutboundMessage before this
+    """
+
+    address: Address
+    turn: str
+    kind: Literal["started", "text", "restart", "step", "tool", "notice", "ended"]
+    text: str = ""

@@ -1,0 +1,1 @@
+"""Looking after a running bot: checks, clock, locks."""

@@ -1,0 +1,117 @@
+"""What a session holds: messages, tool calls, and the marks between them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from nanobot.authority import Origin
+from nanobot.messages import Attachment, Sender
+
+MessageRole = Literal["system", "user", "assistant", "tool"]
+Incomplete = Literal["cut", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One use of a tool. `arguments` is JSON text of an object, as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the endpoint counted them; `cached` is the part of `input` that was read from its cache."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(self.input + other.input, self.output + other.output, self.cached + other.cached)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One line of a conversation. Only role and content matter to a model; the rest is provenance.
+
+    `context` holds the blocks that the model was shown in front of a user's words; it is replayed
+    as it was first sent. `incomplete` marks an answer that broke off.
+    """
+
+    role: MessageRole
+    content: str | None = None
+    id: str = ""
+    at: str = ""
+    turn: str = ""
+    origin: Origin | None = None
+    context: str | None = None
+    sender: Sender | None = None
+    inbound: str | None = None
+    files: Sequence[Attachment] = ()
+    tool_calls: Sequence[ToolCall] = ()
+    tool_call_id: str | None = None
+    usage: Usage | None = None
+    model: str | None = None
+    incomplete: Incomplete | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reset:
+    """The conversation starts afresh here; `through` names the last message before it."""
+
+    at: str
+    through: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """From now on the conversation is replayed from the message `start` (written as "from")."""
+
+    at: str
+    start: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A turn is over though no complete answer stands in the session: it failed, or was stopped."""
+
+    at: str
+    turn: str
+    how: Literal["failed", "stopped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archived:
+    """Everything through the message `through` is in the episode with this cursor."""
+
+    at: str
+    through: str
+    cursor: int
+
+
+Mark = Reset | Window | Ended | Archived
+Line = Message | Mark
+
+
+@dataclass(slots=True)
+class Session:
+    """One conversation as far as it is replayed: what came after the last reset or window mark.
+
+    `ended` holds the turns among these messages that ended without a complete answer.
+    """
+
+    key: str
+    messages: list[Message] = field(default_factory=list)
+    ended: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """A row in a list of sessions; size in bytes, times as they stand in the file."""
+
+    key: str
+    updated: str
+    size: int
+    bad_lines: int = 0

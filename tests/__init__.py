@@ -1,0 +1,1 @@
+"""nanobot's tests."""

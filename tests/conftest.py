@@ -1,0 +1,40 @@
+"""Guards every test: loopback only, no blocking calls in the event loop, nobody's home."""
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from blockbuster import blockbuster_ctx
+
+
+@pytest.fixture(autouse=True)
+def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: object) -> None:
+        if isinstance(address, tuple) and not ipaddress.ip_address(address[0]).is_loopback:
+            raise AssertionError(f"a test reached for the network: {address}")
+        connect(self, address)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(autouse=True)
+def no_blocking_calls() -> Iterator[None]:
+    """Small local files may be read in place; sleeping, waiting for sockets, locks and children may not."""
+    with blockbuster_ctx("nanobot") as guard:
+        for name, function in guard.functions.items():
+            if name.startswith(("os.", "io.")) and name not in ("os.read", "os.sendfile"):
+                function.deactivate()
+        yield
+
+
+@pytest.fixture(autouse=True)
+def private_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Each test has a home of its own; what the developer has configured does not count."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("NANOBOT_HOME", str(home))
+    return home
