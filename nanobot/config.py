@@ -1,0 +1,1 @@
+"""One frozen tree from one YAML file and the environment."""
