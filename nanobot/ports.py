@@ -217,3 +217,13 @@ class SessionStore(Protocol):
     async def delete(self, key: str) -> bool:
         """Remove a conversation from disk; False if there was none."""
         ...
+
+
+class SessionModels(Protocol):
+    """Remembers the preset that a person chose for a session."""
+
+    def get(self, key: str) -> str | None: ...
+
+    async def set(self, key: str, preset: str | None) -> None:
+        """Remember the choice; None forgets it."""
+        ...

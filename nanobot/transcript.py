@@ -75,11 +75,11 @@ class Window:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """A turn is over though no complete answer stands in the session: it failed, or was stopped."""
+    """A turn is over without a complete answer: the model failed, the person stopped it, or the process died."""
 
     at: str
     turn: str
-    how: Literal["failed", "stopped"]
+    how: Literal["failed", "stopped", "interrupted"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

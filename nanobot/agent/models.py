@@ -1,0 +1,38 @@
+"""Which model answers in which session."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from nanobot.ports import LLM, SessionModels
+
+Make = Callable[[], LLM]
+
+
+class Models:
+    """The configured presets; each is made when it is first used."""
+
+    def __init__(self, presets: Mapping[str, Make], default: str, chosen: SessionModels) -> None:
+        self._presets = presets
+        self._default = default
+        self._chosen = chosen
+        self._made: dict[str, LLM] = {}
+
+    @property
+    def names(self) -> Sequence[str]:
+        return list(self._presets)
+
+    def name_for(self, session_key: str) -> str:
+        """The preset in use; a chosen one that was taken out of the configuration does not count."""
+        chosen = self._chosen.get(session_key)
+        return chosen if chosen is not None and chosen in self._presets else self._default
+
+    def get(self, session_key: str) -> LLM:
+        name = self.name_for(session_key)
+        if name not in self._made:
+            self._made[name] = self._presets[name]()
+        return self._made[name]
+
+    async def choose(self, session_key: str, name: str) -> None:
+        """Use this preset in this session from now on. Raises KeyError for a name that is not configured."""
+        if name not in self._presets:
+            raise KeyError(name)
+        await self._chosen.set(session_key, None if name == self._default else name)

@@ -1,0 +1,84 @@
+"""Finds the slash command in a message."""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from nanobot.authority import Role
+from nanobot.i18n import Language, say
+from nanobot.messages import Button, InboundMessage
+
+_COMMAND = re.compile(r"/([a-z][a-z0-9_-]*)(?:@[\w-]+)?(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One use of a command: what was typed behind its name, and in which language the person reads."""
+
+    message: InboundMessage
+    argument: str
+    language: Language
+
+    def say(self, key: str, **values: object) -> str:
+        return say(key, self.language, **values)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command answers."""
+
+    text: str
+    buttons: Sequence[Button] = ()
+
+
+Handler = Callable[[Call], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A slash command. An immediate one runs at once, also while a turn is running; others wait their turn."""
+
+    name: str
+    handler: Handler
+    immediate: bool = False
+    aliases: Sequence[str] = ()
+    role: Role = Role.MEMBER
+
+    def help(self, language: Language) -> str:
+        """What it does, in one line."""
+        return say(f"help.{self.name.replace('-', '_')}", language)
+
+
+class Router:
+    """All commands by name. "-" and "_" are the same in a name: Telegram knows only the latter."""
+
+    def __init__(self, commands: Iterable[Command]) -> None:
+        self.commands: Sequence[Command] = tuple(commands)
+        self._by_name: dict[str, Command] = {}
+        for command in self.commands:
+            for name in (command.name, *command.aliases):
+                if self._by_name.setdefault(_normal(name), command) is not command:
+                    raise ValueError(f"two commands are called /{name}")
+
+    def find(self, text: str) -> tuple[Command, str] | None:
+        """The command that a text calls, and its argument; None if it calls none that exists."""
+        parsed = parse(text)
+        if parsed is None or _normal(parsed[0]) not in self._by_name:
+            return None
+        return self._by_name[_normal(parsed[0])], parsed[1]
+
+    def suggestion(self, name: str) -> str | None:
+        """The command that was probably meant."""
+        close = get_close_matches(_normal(name), self._by_name, n=1)
+        return self._by_name[close[0]].name if close else None
+
+
+def parse(text: str) -> tuple[str, str] | None:
+    """Name and argument of what looks like a command; None for other text, a path like /etc/hosts included."""
+    match = _COMMAND.fullmatch(text.strip())
+    return (match[1], (match[2] or "").strip()) if match else None
+
+
+def _normal(name: str) -> str:
+    return name.casefold().replace("-", "_")

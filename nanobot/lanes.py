@@ -1,0 +1,105 @@
+"""In order within a session, side by side across sessions."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from nanobot.messages import InboundMessage
+
+Handle = Callable[[InboundMessage], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class _Lane:
+    waiting: deque[InboundMessage] = field(default_factory=deque)
+    task: asyncio.Task[None] | None = None
+    held: bool = False  # stopped: what waits is not started before a new message comes
+
+
+class Lanes:
+    """Each session's messages are handled one after the other, at most `parallel` sessions at once."""
+
+    def __init__(self, *, parallel: int) -> None:
+        self._places = asyncio.Semaphore(parallel)
+        self._lanes: dict[str, _Lane] = {}
+        self._group = asyncio.TaskGroup()
+        self._handle: Handle | None = None
+
+    @asynccontextmanager
+    async def open(self, handle: Handle) -> AsyncIterator[None]:
+        """Handle messages while this is open; leaving it cancels what runs.
+
+        `handle` must not raise: what goes wrong with a message is its own to report.
+        """
+        self._handle = handle
+        async with self._group:
+            try:
+                yield
+            finally:
+                for lane in self._lanes.values():
+                    if lane.task is not None:
+                        lane.task.cancel()
+
+    def put(self, message: InboundMessage) -> None:
+        """Queue a message; it is handled when those before it in its session are."""
+        key = message.address.session_key
+        lane = self._lanes.setdefault(key, _Lane())
+        lane.waiting.append(message)
+        lane.held = False
+        self._start(key, lane)
+
+    def take(self, key: str, wanted: Callable[[InboundMessage], bool]) -> list[InboundMessage]:
+        """Take the waiting messages that a running turn wants to join it, in order."""
+        lane = self._lanes.get(key)
+        if lane is None:
+            return []
+        taken = [message for message in lane.waiting if wanted(message)]
+        lane.waiting = deque(message for message in lane.waiting if not wanted(message))
+        return taken
+
+    async def stop(self, key: str) -> tuple[bool, int]:
+        """Cancel what runs in a session and wait until it has ended.
+
+        What waits is kept, and is handled before the session's next message.
+        Returns whether something ran, and how many messages are kept.
+        """
+        lane = self._lanes.get(key)
+        if lane is None:
+            return False, 0
+        lane.held = True
+        kept, task = len(lane.waiting), lane.task
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+            self._ended(key, lane)
+            if not lane.held:  # a message came while the turn was ending
+                self._start(key, lane)
+        return task is not None, kept
+
+    def is_stopping(self, key: str) -> bool:
+        """Whether what runs in a session is being cancelled by `stop`, not by the end of the program."""
+        lane = self._lanes.get(key)
+        return lane is not None and lane.held
+
+    def is_busy(self, key: str) -> bool:
+        """Whether a message of this session is being handled or waits for a place."""
+        lane = self._lanes.get(key)
+        return lane is not None and lane.task is not None
+
+    def _start(self, key: str, lane: _Lane) -> None:
+        if lane.task is None and lane.waiting:
+            lane.task = self._group.create_task(self._run(key, lane), name=f"lane {key}")
+
+    async def _run(self, key: str, lane: _Lane) -> None:
+        while lane.waiting and not lane.held:
+            async with self._places:
+                if lane.waiting and self._handle:  # while it waited for a place, they may have joined a turn
+                    await self._handle(lane.waiting.popleft())
+        self._ended(key, lane)
+
+    def _ended(self, key: str, lane: _Lane) -> None:
+        lane.task = None
+        if not lane.waiting:
+            self._lanes.pop(key, None)

@@ -1,0 +1,201 @@
+"""The ReAct loop: ask the model, run its tools, ask again, until it answers. Knows nothing of chats."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal, Protocol
+
+from nanobot.authority import Origin
+from nanobot.errors import LLMError, ToolError
+from nanobot.ports import LLM, Caller, Reply, Request, Stream, Tool, ToolResult
+from nanobot.transcript import Incomplete, Message, ToolCall, Usage
+
+log = logging.getLogger(__name__)
+
+MAX_CONTINUATIONS = 3
+"""How often an answer that hit the output limit is continued."""
+
+MAX_SAME_FAILURES = 2
+"""After so many steps in which the model makes the same unusable calls, asking again is in vain."""
+
+CONTINUE = Message(role="user", content="Go on exactly where you stopped. Repeat nothing, add no introduction.")
+SUM_UP = Message(
+    role="user",
+    content="No more tools for this request. Say what you found and did so far, and what is left to do.",
+)
+
+
+class Run(Protocol):
+    """What the loop needs of the turn it works for."""
+
+    @property
+    def caller(self) -> Caller: ...
+
+    @property
+    def stream(self) -> Stream: ...
+
+    def messages(self) -> Sequence[Message]:
+        """Everything the model is to read now."""
+        ...
+
+    async def record(self, message: Message) -> None:
+        """Keep a message of this turn, durably, at once."""
+        ...
+
+    async def record_usage(self, usage: Usage | None, asked: Sequence[Message], reply: Reply) -> None:
+        """A model call was paid for; `asked` is what it was asked."""
+        ...
+
+    async def join_waiting(self) -> None:
+        """Let messages that arrived meanwhile join the turn."""
+        ...
+
+    async def show_tool(self, text: str) -> None:
+        """Tell the person what a tool is about to do."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How the loop ended: with a text, perhaps cut off by the output limit, or stuck."""
+
+    text: str
+    incomplete: Incomplete | None = None
+    trouble: Literal["stuck", "too_many_steps"] | None = None
+
+
+class Loop:
+    """Asks one model with one set of tools."""
+
+    def __init__(self, llm: LLM, tools: Iterable[Tool], *, max_steps: int) -> None:
+        self._llm = llm
+        self._tools = {tool.spec.name: tool for tool in tools}
+        self._specs = [tool.spec for tool in self._tools.values()]
+        self._max_steps = max_steps
+
+    async def run(self, run: Run) -> Outcome:
+        """Raises LLMError when the model gives no answer; what was said until then is recorded."""
+        failures: list[Sequence[ToolCall]] = []
+        for _ in range(self._max_steps):
+            await run.join_waiting()
+            reply = await self._ask(run, run.messages(), may_call=True)
+            if not reply.tool_calls:
+                return await self._finish(run, reply)
+            if not await self._run_tools(run, reply):
+                failures.append([ToolCall("", call.name, call.arguments) for call in reply.tool_calls])
+                if failures[-MAX_SAME_FAILURES:] == [failures[-1]] * MAX_SAME_FAILURES:
+                    return Outcome("", trouble="stuck")
+        reply = await self._ask(run, [*run.messages(), SUM_UP], may_call=False)
+        if not reply.text:
+            return Outcome("", trouble="too_many_steps")
+        return await self._finish(run, reply)
+
+    async def _ask(self, run: Run, messages: Sequence[Message], *, may_call: bool) -> Reply:
+        request = Request(messages, self._specs, may_call=may_call or not self._specs, turn=run.caller.turn)
+        reply = await self._llm.complete(request, run.stream)
+        await run.record_usage(reply.usage, messages, reply)
+        return reply
+
+    async def _finish(self, run: Run, reply: Reply) -> Outcome:
+        """Record the answer, continued as long as the output limit cuts it."""
+        text, usage = reply.text, reply.usage
+        for _ in range(MAX_CONTINUATIONS):
+            if reply.finish != "length":
+                break
+            so_far = Message(role="assistant", content=text)
+            try:
+                reply = await self._ask(run, [*run.messages(), so_far, CONTINUE], may_call=False)
+            except LLMError:
+                log.warning("the rest of a cut answer did not come", exc_info=True)
+                break
+            text += reply.text
+            usage = reply.usage
+        incomplete: Incomplete | None = "cut" if reply.finish == "length" else None
+        await run.record(
+            Message(role="assistant", content=text, usage=usage, model=reply.model or None, incomplete=incomplete)
+        )
+        return Outcome(text, incomplete)
+
+    async def _run_tools(self, run: Run, reply: Reply) -> bool:
+        """Run a step's calls, those that only read side by side; whether any could be run at all."""
+        parsed = [(call, _arguments(call, cut=reply.finish == "length")) for call in reply.tool_calls]
+        calls = [ToolCall(call.id, call.name, _as_object(call, arguments)) for call, arguments in parsed]
+        await run.record(
+            Message(
+                role="assistant",
+                content=reply.text or None,
+                tool_calls=calls,
+                usage=reply.usage,
+                model=reply.model or None,
+            )
+        )
+        for reads_only, group in groupby(parsed, key=lambda item: self._reads_only(item[0])):
+            batch = list(group)
+            size = len(batch) if reads_only else 1
+            for start in range(0, len(batch), size):
+                await _side_by_side(self._run_one(run, call, args) for call, args in batch[start : start + size])
+        return any(isinstance(arguments, dict) for _, arguments in parsed)
+
+    async def _run_one(self, run: Run, call: ToolCall, arguments: dict[str, object] | str) -> None:
+        if isinstance(arguments, str):
+            result = ToolResult(f"Error: {arguments}")
+        else:
+            result = await self._result(run, call, arguments)
+        await run.record(
+            Message(
+                role="tool", content=result.text, origin=result.origin, tool_call_id=call.id, files=tuple(result.files)
+            )
+        )
+
+    async def _result(self, run: Run, call: ToolCall, arguments: Mapping[str, object]) -> ToolResult:
+        tool = self._tools.get(call.name)
+        if tool is None:
+            return ToolResult(f"Error: there is no tool {call.name!r}. There are: {', '.join(self._tools) or 'none'}.")
+        try:
+            await run.show_tool(tool.describe(arguments))
+            return await tool.run(arguments, run.caller)
+        except ToolError as error:
+            return ToolResult(f"Error: {error}", Origin.TOOL)
+        except Exception:
+            log.exception("tool %s failed", call.name)
+            return ToolResult(f"Error: {call.name} failed for a reason of its own; the log has the details.")
+
+    def _reads_only(self, call: ToolCall) -> bool:
+        tool = self._tools.get(call.name)
+        return tool is not None and tool.spec.reads_only
+
+
+def _arguments(call: ToolCall, *, cut: bool) -> dict[str, object] | str:
+    """The arguments of a call, or why it must not be run. What was cut off is never repaired and run."""
+    if cut:
+        return (
+            f"the output limit cut this call to {call.name} off, so it was not run. "
+            "Do it in several smaller calls (write a file piece by piece)."
+        )
+    try:
+        arguments = json.loads(call.arguments or "{}")
+    except ValueError as error:
+        start = call.arguments[:200]
+        return f"the arguments of {call.name} are not valid JSON ({error}), so it was not run. They began: {start}"
+    if not isinstance(arguments, dict):
+        return (
+            f"the arguments of {call.name} must be a JSON object, so it was not run. They were: {call.arguments[:200]}"
+        )
+    return arguments
+
+
+def _as_object(call: ToolCall, arguments: dict[str, object] | str) -> str:
+    """What is stored and sent back must be JSON of an object, or endpoints refuse the conversation for ever."""
+    return call.arguments if isinstance(arguments, dict) and call.arguments.strip() else "{}"
+
+
+async def _side_by_side(work: Iterable[Coroutine[None, None, None]]) -> None:
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for one in work:
+                tasks.create_task(one)
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None
