@@ -1,7 +1,9 @@
 """The map of the disk: the one module that knows file names."""
 
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from urllib.parse import quote, unquote
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
@@ -9,6 +11,9 @@ PRIVATE_FILE = 0o600
 _HIDDEN_PARTS = frozenset({".git", ".nanobot", "sessions", "cron"})
 _HIDDEN_IN_MEMORY = frozenset({"history.jsonl", ".cursor", ".dream_cursor", "tombstones"})
 _GUARDED = frozenset({"agents.md", "tools.md"})
+_PERSONAL = frozenset({"user.md", "soul.md"})
+_SCOPE_FOLDERS = {"people": "person", "groups": "group"}
+_SCOPED = frozenset({"media", "spill"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +123,59 @@ class Workspace:
 def is_hidden(inside: PurePosixPath) -> bool:
     """Whether the model's file tools must not see this path, given relative to the workspace and resolved.
 
-    Case does not count, nor do trailing dots and blanks: some file systems ignore them.
+    Case does not count, nor do trailing dots and blanks and invisible characters: some file systems ignore them.
     """
-    parts = [part.casefold().rstrip(". ") or part for part in inside.parts]
-    if any(part in _HIDDEN_PARTS for part in parts[:1]) or ".git" in parts or ".nanobot" in parts:
+    parts = _plain(inside)
+    if any(part in _HIDDEN_PARTS for part in parts[:1]) or is_hidden_elsewhere(inside):
         return True
-    return "memory" in parts and any(part in _HIDDEN_IN_MEMORY for part in parts)
+    return "memory" in parts and any(part in _HIDDEN_IN_MEMORY or part.startswith("history.jsonl") for part in parts)
+
+
+def is_hidden_elsewhere(inside: PurePosixPath) -> bool:
+    """Whether they must not see it in any other folder either: what is written to a `.git` is run later."""
+    return any(part in (".git", ".nanobot") for part in _plain(inside))
 
 
 def is_guarded(inside: PurePosixPath) -> bool:
     """Whether the model may write here only with the owner's yes: what it reads there, it follows."""
-    parts = [part.casefold().rstrip(". ") for part in inside.parts]
+    parts = _plain(inside)
     return bool(parts) and (parts[0] == "skills" or (len(parts) == 1 and parts[0] in _GUARDED))
+
+
+def is_note(inside: PurePosixPath) -> bool:
+    """Whether this lies in the folder of notes, so that a change to it changes their index."""
+    return _plain(inside)[:1] == ["memory"]
+
+
+def is_remembered(inside: PurePosixPath) -> bool:
+    """Whether what is written here is remembered: notes, USER.md, SOUL.md, and all that a scope keeps."""
+    parts = _plain(inside)
+    return bool(parts) and (
+        is_note(inside) or parts[0] in _SCOPE_FOLDERS or (len(parts) == 1 and parts[0] in _PERSONAL)
+    )
+
+
+def scope_of(inside: PurePosixPath) -> str:
+    """The name of the scope that owns a path, given relative to the workspace and resolved.
+
+    people/ and groups/ hold a folder for each scope of theirs, and so they do in media/ and spill/.
+    All else is the owners'.
+    """
+    parts = list(zip(_plain(inside), inside.parts, strict=True))
+    if parts and parts[0][0] in _SCOPED:
+        del parts[0]
+    kind = _SCOPE_FOLDERS.get(parts[0][0]) if len(parts) > 1 else None
+    return f"{kind}:{unquote(parts[1][1])}" if kind else "owner"
+
+
+def folder_of(scope: str) -> PurePosixPath:
+    """Where what a scope of this name owns lies, relative to the workspace, media/ and spill/."""
+    kind, colon, who = scope.partition(":")
+    folders = {kind: folder for folder, kind in _SCOPE_FOLDERS.items()}
+    return PurePosixPath(folders[kind], quote(who, safe="")) if colon else PurePosixPath()
+
+
+def _plain(inside: PurePosixPath) -> list[str]:
+    """The parts of a path as the most forgiving file system sees them."""
+    visible = ("".join(char for char in part if unicodedata.category(char) != "Cf") for part in inside.parts)
+    return [part.casefold().rstrip(". ") or part for part in visible]
