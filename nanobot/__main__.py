@@ -1,5 +1,7 @@
 """`python -m nanobot` is the `nanobot` command."""
 
+import sys
+
 from nanobot.cli import main
 
-main()
+sys.exit(main())

@@ -1,6 +1,102 @@
-"""The `nanobot` command: one file per family of subcommands."""
+"""The `nanobot` command: one file per family of subcommands.
+
+A family is a module with `add_to(commands)`, which adds its parser and sets `func`, a function from
+the parsed arguments to an exit code. Start-up is measured: nothing heavy is imported before a
+family's function runs.
+"""
+
+import argparse
+import importlib
+import importlib.util
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from nanobot import __version__
+from nanobot.cli.settings import home_of
+from nanobot.errors import ConfigError, NanobotError
+
+_FAMILIES = ("chat", "sessions", "model", "config", "doctor")
+
+USAGE = 2  # what argparse exits with; a configuration that cannot be used is the same kind of mistake
+INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+PIPE_CLOSED = 141  # 128 + SIGPIPE
 
 
-def main() -> None:
-    """Run the command line."""
-    raise SystemExit("not yet")
+class _Parser(argparse.ArgumentParser):
+    """Knows the options that may stand before or after the subcommand: each of its subparsers has them, too."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, allow_abbrev=False)
+        everywhere = self.add_argument_group("everywhere")
+        unset: dict[str, Any] = {"default": argparse.SUPPRESS, "metavar": "PATH"}  # what stands before, stays
+        everywhere.add_argument("--config", help="the configuration file (default: config.yaml in the home)", **unset)
+        everywhere.add_argument("--workspace", help="the workspace folder (default: as configured)", **unset)
+        everywhere.add_argument("--version", action="version", version=f"nanobot {__version__}")
+        self.set_defaults(func=self._help)  # until a subcommand knows better
+
+    def _help(self, _: argparse.Namespace) -> int:
+        self.print_help()
+        return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line, and return the exit code.
+
+    A mistake in arguments or configuration is 2, another expected error 1, Ctrl-C 130.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a console that cannot show a character still shows the rest
+    try:
+        code = _run(argv)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read our output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
+    return code
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    args = argparse.Namespace()
+    try:
+        args = _parser().parse_args(argv)
+        return cast("Callable[[argparse.Namespace], int]", args.func)(args)
+    except SystemExit as leaving:  # argparse has said what there is to say
+        return leaving.code if isinstance(leaving.code, int) else USAGE
+    except NanobotError as error:
+        print(f"nanobot: {error}", file=sys.stderr)
+        return USAGE if isinstance(error, ConfigError) else 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except Exception as bug:  # noqa: BLE001 - the outermost boundary: a person reads a sentence, the log the traceback
+        return _report(bug, args)
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="nanobot", description="A self-hosted personal chatbot that can be trusted with your memory.")
+    parser.set_defaults(config=None, workspace=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for family in _FAMILIES:
+        if importlib.util.find_spec(f"nanobot.cli.{family}"):
+            importlib.import_module(f"nanobot.cli.{family}").add_to(commands)
+    return parser
+
+
+def _report(bug: Exception, args: argparse.Namespace) -> int:
+    import traceback
+    from datetime import UTC, datetime
+
+    log = home_of(args).log
+    try:
+        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with open(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a", encoding="utf-8") as file:
+            file.write(f"{datetime.now(UTC).isoformat()} ERROR nanobot.cli\n{''.join(traceback.format_exception(bug))}")
+        where = f"the details are in {log}"
+    except OSError as error:
+        where = f"the details could not be logged ({error})"
+    print(f"nanobot: this should not have happened ({type(bug).__name__}); {where}", file=sys.stderr)
+    return 1
