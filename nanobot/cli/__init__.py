@@ -93,7 +93,8 @@ def _report(bug: Exception, args: argparse.Namespace) -> int:
     log = home_of(args).log
     try:
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with open(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a", encoding="utf-8") as file:
+        log.touch(mode=0o600)
+        with log.open("a", encoding="utf-8") as file:
             file.write(f"{datetime.now(UTC).isoformat()} ERROR nanobot.cli\n{''.join(traceback.format_exception(bug))}")
         where = f"the details are in {log}"
     except OSError as error:

@@ -1,1 +1,0 @@
-"""One frozen tree from one YAML file and the environment."""

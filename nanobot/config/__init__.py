@@ -1,0 +1,47 @@
+"""One frozen tree from one YAML file and the environment.
+
+tree.py declares the top of it, the modules named like sections declare these; values.py knows durations, sizes,
+ids and the like, source.py YAML, environment.py variables, checks.py what keys must agree on.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from nanobot.config.channels import Discord, Telegram
+from nanobot.config.loading import read
+from nanobot.config.memory import Memory
+from nanobot.config.models import ModelPreset, Transcription
+from nanobot.config.presets import chosen, presets
+from nanobot.config.tools import Tools
+from nanobot.config.tree import Config
+from nanobot.workspace import Home
+
+__all__ = [
+    "Config",
+    "Discord",
+    "Memory",
+    "ModelPreset",
+    "Telegram",
+    "Tools",
+    "Transcription",
+    "chosen",
+    "load",
+    "presets",
+]
+
+
+def load(
+    home: Home, path: Path | None = None, workspace: Path | None = None, env: Mapping[str, str] = os.environ
+) -> Config:
+    """The configuration; nothing is written. Durations are seconds, sizes bytes, paths absolute.
+
+    Args:
+        home: where the file lies if no path is given; there it may be missing.
+        path: the file; must exist.
+        workspace: instead of the configured one.
+        env: variables for ${VAR} and overrides.
+
+    Raises ConfigError, which names file, line and key and says what to write instead.
+    """
+    return read(home, path, workspace, env).config

@@ -1,0 +1,40 @@
+"""How the configuration is read: the file, the environment over it, then each key, then all of them together."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from nanobot.config.checks import check
+from nanobot.config.environment import expand, override
+from nanobot.config.nodes import Place, Table, is_null
+from nanobot.config.section import Section
+from nanobot.config.source import read_file
+from nanobot.config.tree import Config
+from nanobot.errors import ConfigError
+from nanobot.workspace import Home
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A configuration and what it was read from; `path` is the file, whether or not it exists."""
+
+    config: Config
+    root: Table
+    path: Path
+
+
+def read(home: Home, path: Path | None, workspace: Path | None, env: Mapping[str, str]) -> Loaded:
+    """Read the configuration. Arguments and errors as of `load`."""
+    file = path or home.config
+    if path is not None and not path.exists():
+        raise ConfigError(f"{path}: there is no such file")
+    root = read_file(file) if file.exists() else Table("", Place(str(file), 1), {})
+    root = expand(override(root, Section(Config), env), env)
+    config = Section(Config).read(root)
+    if workspace is not None:
+        config = dataclasses.replace(config, workspace=workspace)
+    elif is_null(root.entries.get("workspace")):
+        config = dataclasses.replace(config, workspace=home.workspace)
+    check(config, root, home)
+    return Loaded(config, root, file)

@@ -1,0 +1,124 @@
+"""A group of keys, each declared once with its kind, default and meaning."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
+
+from nanobot.config.kinds import Kind, Schema
+from nanobot.config.nodes import Node, Table, is_null
+
+T = TypeVar("T")
+
+
+class Group(Protocol):
+    """A frozen dataclass whose fields were made with the functions below."""
+
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+
+
+G = TypeVar("G", bound=Group)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Key:
+    """What is known about a key."""
+
+    name: str
+    kind: Kind[Any]
+    doc: str
+    needed: bool
+    default: object = None
+
+
+def key(kind: Kind[T], default: T, doc: str) -> T:
+    """Declare a key with a default."""
+    return cast("T", _field(kind, doc, default_factory=lambda: default))
+
+
+def optional(kind: Kind[T], doc: str) -> T | None:
+    """Declare a key that may be left out."""
+    return cast("T | None", _field(kind, doc, default=None))
+
+
+def needed(kind: Kind[T], doc: str) -> T:
+    """Declare a key without which its group means nothing."""
+    return cast("T", _field(kind, doc))
+
+
+def group(cls: type[G], doc: str) -> G:
+    """Declare a group of keys that is always there."""
+    return cast("G", _field(Section(cls), doc, default_factory=cls))
+
+
+def keys_of(cls: type[Group]) -> Iterator[Key]:
+    """The keys of a group, in the order of their declaration."""
+    for field in dataclasses.fields(cls):
+        kind, doc = field.metadata["kind"], field.metadata["doc"]
+        if field.default_factory is not dataclasses.MISSING:
+            yield Key(field.name, kind, doc, needed=False, default=field.default_factory())
+        else:
+            yield Key(field.name, kind, doc, needed=field.default is dataclasses.MISSING)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Section(Generic[G]):
+    """The kind of a group of keys: it accepts them and no others."""
+
+    cls: type[G]
+    words: str = "a group of keys"
+    secret: bool = False
+
+    def read(self, node: Node) -> G:
+        if not isinstance(node, Table):
+            node.fail(f"must be a group of keys ({', '.join(self.names)}); it is {node}")
+        for name in node.entries:
+            if name not in self.names:
+                node.entries[name].fail(f"is not a key that nanobot knows{hint(name, self.names)}")
+        values = {}
+        for each in keys_of(self.cls):
+            value = node.entries.get(each.name)
+            if value is not None and not is_null(value):
+                values[each.name] = each.kind.read(value)
+            elif each.needed:
+                node.fail(f"needs the key {each.name}: {each.doc}")
+        return self.cls(**values)
+
+    def show(self, value: G) -> object:
+        shown = {each.name: (each.kind, getattr(value, each.name)) for each in keys_of(self.cls)}
+        return {name: None if item is None else kind.show(item) for name, (kind, item) in shown.items()}
+
+    def schema(self) -> Schema:
+        keys = list(keys_of(self.cls))
+        schema: Schema = {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {each.name: _property(each) for each in keys},
+        }
+        if required := [each.name for each in keys if each.needed]:
+            schema["required"] = required
+        return schema
+
+    @property
+    def names(self) -> list[str]:
+        return [each.name for each in dataclasses.fields(self.cls)]
+
+
+def hint(name: str, names: list[str]) -> str:
+    """What was probably meant, as the end of a sentence."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name.lower().replace("-", "_"), names, 1, cutoff=0.6)
+    return f"; did you mean {close[0]}?" if close else f"; here it knows {', '.join(sorted(names))}"
+
+
+def _field(kind: Kind[Any], doc: str, **default: Any) -> object:
+    return dataclasses.field(repr=not kind.secret, kw_only=True, metadata={"kind": kind, "doc": doc}, **default)
+
+
+def _property(each: Key) -> Schema:
+    schema = each.kind.schema()
+    alternatives = [schema, {"$ref": "#/$defs/variable"}] if "string" not in str(schema.get("type")) else [schema]
+    shown: Schema = {"description": each.doc, "anyOf": [*alternatives, *([] if each.needed else [{"type": "null"}])]}
+    if not each.needed and each.default is not None and not dataclasses.is_dataclass(each.default):
+        shown["default"] = each.kind.show(each.default)
+    return shown

@@ -1,0 +1,158 @@
+"""YAML text, read into nodes with their lines; nothing in it is run, guessed or repeated without bound."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+from nanobot.config.nodes import Items, Node, Place, Scalar, Table
+from nanobot.errors import ConfigError
+
+_MOST_BYTES = 1 << 20
+_MOST_VALUES = 20_000  # aliases of aliases can stand for billions
+_DEEPEST = 40
+_BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+
+
+def read_file(path: Path) -> Table:
+    """The keys in a file; an empty one has none. Raises ConfigError, which names file and line."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    if len(data) > _MOST_BYTES:
+        raise ConfigError(f"{path}: is larger than 1 MB; is it the configuration?")
+    if data.startswith(_BYTE_ORDER_MARKS):
+        raise ConfigError(f"{path}: begins with a byte order mark (BOM); save it as UTF-8 without one")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path}, line {line}: is not UTF-8 text; save the file as UTF-8") from error
+    node = read_text(text, str(path), "")
+    return node if isinstance(node, Table) else Table("", Place(str(path), 1), {}) if _empty(node) else _no_keys(node)
+
+
+def read_text(text: str, source: str, key: str) -> Node:
+    """What a text says. Raises ConfigError.
+
+    Args:
+        text: YAML.
+        source: the file it comes from, for places and messages.
+        key: the dotted key that it is the value of; "" for the whole configuration.
+    """
+    import yaml
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return _Builder(source, yaml.parse(text, Loader=loader)).document(key)
+    except yaml.MarkedYAMLError as error:
+        raise ConfigError(_explain(text, source, error)) from error
+    except yaml.YAMLError as error:  # a character that YAML forbids
+        raise ConfigError(f"{source}: holds a character that has no place in YAML: {error}") from error
+
+
+class _Builder:
+    """Makes nodes of YAML's events; a key's place is the key's own line, not its value's."""
+
+    def __init__(self, source: str, events: Iterator[Any]) -> None:
+        self._source = source
+        self._events = events
+        self._anchors: dict[str, Node] = {}
+
+    def document(self, key: str) -> Node:
+        node: Node = Scalar(key, Place(self._source, 1), "")
+        documents = 0
+        for event in self._events:
+            if _is(event, "DocumentStart"):
+                documents += 1
+                if documents > 1:
+                    self._fail(event, "a second document begins here (---); there can be only one")
+                node = self._node(next(self._events), key, 0)
+        return node
+
+    def _node(self, event: Any, key: str, depth: int, place: Place | None = None) -> Node:
+        place = place or self._place(event)
+        if _is(event, "Alias"):
+            if event.anchor not in self._anchors:
+                self._fail(event, f"*{event.anchor} refers to nothing that stands before it")
+            return self._anchors[event.anchor]
+        if event.tag is not None:
+            self._fail(
+                event, f"tags such as {event.tag} have no meaning here; leave it out, or put the text into quotes"
+            )
+        if depth > _DEEPEST:
+            self._fail(event, "this is nested too deeply")
+        if _is(event, "Scalar"):
+            node: Node = Scalar(key, place, event.value, plain=not event.style)
+        elif _is(event, "SequenceStart"):
+            node = self._items(key, depth, place)
+        else:
+            node = self._table(key, depth, place)
+        if node.weight > _MOST_VALUES:
+            self._fail(event, f"aliases make more than {_MOST_VALUES} values of this")
+        if event.anchor is not None:
+            self._anchors[event.anchor] = node
+        return node
+
+    def _value(self, event: Any, key: str, depth: int, place: Place) -> Node:
+        if _is(event, "Scalar"):
+            return Scalar(key, place, event.value, plain=not event.style)
+        return self._items(key, depth, place) if _is(event, "SequenceStart") else self._table(key, depth, place)
+
+    def _items(self, key: str, depth: int, place: Place) -> Items:
+        items: list[Node] = []
+        while not _is(event := next(self._events), "SequenceEnd"):
+            items.append(self._node(event, f"{key}[{len(items)}]", depth + 1))
+        return Items(key, place, tuple(items))
+
+    def _table(self, key: str, depth: int, place: Place) -> Table:
+        entries: dict[str, Node] = {}
+        merged: dict[str, Node] = {}
+        while not _is(event := next(self._events), "MappingEnd"):
+            if not _is(event, "Scalar"):
+                self._fail(event, "a key must be a word")
+            name, at = event.value, self._place(event)
+            if name in entries:
+                self._fail(event, f"the key {name} stands here for the second time (first on {entries[name].place})")
+            value = self._node(next(self._events), f"{key}.{name}" if key else name, depth + 1, at)
+            if name != "<<":
+                entries[name] = value
+            elif isinstance(value, Table):
+                merged |= value.entries
+            else:
+                self._fail(event, "<< takes the keys of another group: write <<: *its_anchor")
+        return Table(key, place, merged | entries)
+
+    def _place(self, event: Any) -> Place:
+        return Place(self._source, event.start_mark.line + 1)
+
+    def _fail(self, event: Any, text: str) -> NoReturn:
+        raise ConfigError(f"{self._source}, line {event.start_mark.line + 1}: {text}")
+
+
+def _is(event: Any, kind: str) -> bool:
+    return type(event).__name__ == f"{kind}Event"
+
+
+def _empty(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.is_null
+
+
+def _no_keys(node: Node) -> NoReturn:
+    raise ConfigError(f"{node.place.source}, {node.place}: must begin with a key such as `model: main`; it is {node}")
+
+
+def _explain(text: str, source: str, error: Any) -> str:
+    mark = error.problem_mark or error.context_mark
+    if mark is None:
+        return f"{source}: is not YAML: {error.problem}"
+    lines = text.splitlines() or [""]
+    typed = lines[min(mark.line, len(lines) - 1)]
+    where = f"{source}, line {mark.line + 1}"
+    if "\t" in typed[: len(typed) - len(typed.lstrip())]:
+        return f"{where}: is indented with a tab; YAML wants spaces"
+    if "${" in typed:
+        return f'{where}: is not YAML: {error.problem}; put "${{…}}" into quotes inside of braces and brackets'
+    context = f" ({error.context})" if error.context else ""
+    return f"{where}: is not YAML: {error.problem}{context}"

@@ -1,0 +1,291 @@
+"""The kinds of single values: numbers, durations, sizes, ids, addresses, choices."""
+
+import re
+from dataclasses import dataclass, replace
+from datetime import time
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, get_args
+from urllib.parse import urlsplit
+
+from nanobot.config.kinds import NUMBER, WHOLE, Schema, Single, UnfitError
+from nanobot.config.nodes import Node
+
+_SPAN = re.compile(r"([0-9]{1,9}(?:\.[0-9]+)?)(ms|s|m|h|d)")
+_SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]+)?) ?([KMG]?B)", re.IGNORECASE)
+_BYTES = {"GB": 1 << 30, "MB": 1 << 20, "KB": 1 << 10, "B": 1}
+_ID = r"-?[1-9][0-9]{0,19}"
+_HOURS = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9]) ?- ?([01]?[0-9]|2[0-3]):([0-5][0-9])")
+_SECRET_IN_URL = re.compile(
+    r"(://[^/\s:@]*:)[^/\s@]*(?=@)|([?&][^=&#]*(?:key|token|secret|passw)[^=&#]*=)[^&#]*", re.IGNORECASE
+)
+_CRON = re.compile(r"@(?:hourly|daily|midnight|weekly|monthly|yearly|annually)|\S+(?:\s+\S+){4}")
+
+
+class Listen(NamedTuple):
+    """Where a server listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Hours(NamedTuple):
+    """A part of the day; it may pass midnight."""
+
+    start: time
+    end: time
+
+    def __str__(self) -> str:
+        return f"{self.start:%H:%M}-{self.end:%H:%M}"
+
+
+def text(words: str = "text", *, secret: bool = False) -> Single[str]:
+    """Any text but an empty one."""
+    return Single(words, _some_text, {"type": ["string", "number"]}, secret=secret)
+
+
+def secret(words: str) -> Single[str]:
+    """Text that is never shown."""
+    return text(words, secret=True)
+
+
+def flag() -> Single[bool]:
+    """True or false, and no other word."""
+
+    def parse(typed: str) -> bool:
+        return typed.lower() == "true" if typed.lower() in ("true", "false") else _unfit()
+
+    return Single("true or false", parse, {"type": "boolean"}, write=bool, quotes=False)
+
+
+def whole(low: int, high: int, example: int) -> Single[int]:
+    """A whole number."""
+
+    def parse(typed: str) -> int:
+        value = int(typed) if WHOLE.fullmatch(typed) else _unfit()
+        return value if low <= value <= high else _unfit(f"from {low} to {high}")
+
+    json = {"type": "integer", "minimum": low, "maximum": high}
+    return Single(f"a whole number such as {example}", parse, json, write=int, quotes=False)
+
+
+def number(low: float, high: float, example: float) -> Single[float]:
+    """A number."""
+
+    def parse(typed: str) -> float:
+        value = float(typed) if NUMBER.fullmatch(typed) else _unfit()
+        return value if low <= value <= high else _unfit(f"from {low:g} to {high:g}")
+
+    json = {"type": "number", "minimum": low, "maximum": high}
+    return Single(f"a number such as {example:g}", parse, json, write=_short, quotes=False)
+
+
+def duration(low: str, high: str) -> Single[float]:
+    """A time span, read as seconds."""
+
+    def parse(typed: str) -> float:
+        value = _seconds(typed)
+        return value if _seconds(low) <= value <= _seconds(high) else _unfit(f"from {low} to {high}")
+
+    json = {"type": "string", "pattern": r"^([0-9]+(\.[0-9]+)?(ms|s|m|h|d))+$"}
+    return Single("a duration such as 90s, 30m, 2h or 1d", parse, json, write=_span)
+
+
+def size(low: str, high: str) -> Single[int]:
+    """An amount of text, read as bytes; 1KB is 1,024 of them."""
+
+    def parse(typed: str) -> int:
+        value = _bytes(typed)
+        return value if _bytes(low) <= value <= _bytes(high) else _unfit(f"from {low} to {high}")
+
+    json = {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)? ?[KMGkmg]?[Bb]$"}
+    return Single("a size such as 32KB or 1MB", parse, json, write=_amount)
+
+
+def choice(literal: Any) -> Single[Any]:
+    """One of the words of a Literal."""
+    words: tuple[str, ...] = get_args(literal)
+    said = f"{', '.join(words[:-1])} or {words[-1]}"
+    return Single(said, lambda typed: typed if typed in words else _unfit(), {"enum": list(words)})
+
+
+def url(*schemes: str) -> Single[str]:
+    """An address on the web."""
+
+    def parse(typed: str) -> str:
+        try:
+            parts = urlsplit(typed)
+            good = parts.scheme in schemes and parts.hostname and (parts.port or 1)
+        except ValueError:  # a broken IPv6 address or port
+            good = False
+        return typed if good else _unfit()
+
+    words = f"a URL that begins with {' or '.join(f'{scheme}://' for scheme in schemes)}"
+    json = {"type": "string", "pattern": f"^({'|'.join(schemes)})://.+"}
+    return Single(words, parse, json, write=without_secrets)
+
+
+def endpoint() -> Single[str]:
+    """The base URL of an OpenAI-compatible endpoint."""
+    web = url("http", "https")
+
+    def parse(typed: str) -> str:
+        base = web.parse(typed).rstrip("/")
+        if base.endswith(("/completions", "/models", "/responses", "/transcriptions")):
+            return _unfit("the part of the URL that all requests share: it most often ends in /v1")
+        return base
+
+    return replace(web, words="the URL of an endpoint, such as https://api.example.com/v1", parse=parse)
+
+
+def platform_id() -> Single[str]:
+    """An id that a platform gave to a person or a chat."""
+
+    def parse(typed: str) -> str:
+        return typed if re.fullmatch(_ID, typed) else _unfit()
+
+    words = "an id, which is a number such as 12345678 (a name does not do: anybody can take it)"
+    return Single(words, parse, {"type": ["integer", "string"], "pattern": f"^{_ID}$"}, write=int)
+
+
+def listen() -> Single[Listen]:
+    """A host and a port."""
+
+    def parse(typed: str) -> Listen:
+        host, _, port = typed.rpartition(":")
+        if not (host and re.fullmatch("[0-9]{1,5}", port) and int(port) < 1 << 16):
+            return _unfit()
+        return Listen(host.removeprefix("[").removesuffix("]"), int(port))
+
+    json = {"type": "string", "pattern": "^.+:[0-9]{1,5}$"}
+    return Single("host:port, such as 127.0.0.1:18790", parse, json, write=str)
+
+
+def hours() -> Single[Hours]:
+    """A part of the day."""
+
+    def parse(typed: str) -> Hours:
+        found = _HOURS.fullmatch(typed)
+        if not found:
+            return _unfit()
+        return Hours(time(int(found[1]), int(found[2])), time(int(found[3]), int(found[4])))
+
+    return Single('hours such as "08:00-22:00"', parse, {"type": "string", "pattern": f"^{_HOURS.pattern}$"}, write=str)
+
+
+def cron() -> Single[str]:
+    """When, as in a crontab."""
+
+    def parse(typed: str) -> str:
+        return typed if _CRON.fullmatch(typed) else _unfit()
+
+    return Single('five fields as in a crontab, such as "30 3 * * *", or @daily', parse, {"type": "string"})
+
+
+def timezone() -> Single[str]:
+    """A time zone by its name in the IANA database."""
+
+    def parse(typed: str) -> str:
+        from zoneinfo import ZoneInfo
+
+        try:
+            ZoneInfo(typed)
+        except (KeyError, ValueError, OSError):
+            return _unfit(_zone_hint(typed))
+        return typed
+
+    return Single("the name of a time zone, such as Europe/Berlin", parse, {"type": "string"})
+
+
+def without_secrets(address: str) -> str:
+    """A URL with the passwords and keys in it masked."""
+    return _SECRET_IN_URL.sub(lambda found: f"{found[1] or found[2]}***", address)
+
+
+@dataclass(frozen=True, slots=True)
+class FilePath:
+    """A file or folder; a relative one starts where the configuration file lies."""
+
+    words: str = "a path"
+    secret: bool = False
+
+    def read(self, node: Node) -> Path:
+        typed = Path(text(self.words).read(node)).expanduser()
+        return Path(node.place.folder, typed).absolute()
+
+    def show(self, value: Path) -> str:
+        return str(value)
+
+    def schema(self) -> Schema:
+        return {"type": "string"}
+
+
+EMBEDDED = "embedded"
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The embedded model, or a file."""
+
+    words: str = "embedded, or the path of a GGUF file"
+    secret: bool = False
+
+    def read(self, node: Node) -> str:
+        typed = text(self.words).read(node)
+        return typed if typed == EMBEDDED else str(FilePath().read(node))
+
+    def show(self, value: str) -> str:
+        return value
+
+    def schema(self) -> Schema:
+        return {"type": "string"}
+
+
+def _zone_hint(typed: str) -> str:
+    from difflib import get_close_matches
+    from zoneinfo import available_timezones
+
+    zones = {zone.lower(): zone for zone in available_timezones()}
+    if not zones:
+        return "left out, for this machine has no time zones (`pip install tzdata` brings them)"
+    cities = {zone.rpartition("/")[2]: zone for zone in sorted(zones)}
+    wanted = typed.strip().lower().replace(" ", "_")
+    close = get_close_matches(wanted, zones, 1) or [cities[city] for city in get_close_matches(wanted, cities, 1)]
+    return f"the name of a time zone, such as {zones[close[0]] if close else 'Europe/Berlin or Asia/Shanghai'}"
+
+
+def _unfit(better: str = "") -> NoReturn:
+    raise UnfitError(better)
+
+
+def _some_text(typed: str) -> str:
+    return typed if typed.strip() else _unfit()
+
+
+def _seconds(typed: str) -> float:
+    spans = _SPAN.findall(typed)
+    if not spans or "".join(map("".join, spans)) != typed:
+        _unfit()
+    return float(sum(float(count) * _SECONDS[unit] for count, unit in spans))
+
+
+def _bytes(typed: str) -> int:
+    found = _SIZE.fullmatch(typed)
+    return int(float(found[1]) * _BYTES[found[2].upper()]) if found else _unfit()
+
+
+def _span(seconds: float) -> str:
+    unit = next((unit for unit, length in _SECONDS.items() if seconds >= length and seconds % length == 0), "ms")
+    return f"{seconds / _SECONDS[unit]:g}{unit}"
+
+
+def _amount(count: int) -> str:
+    unit = next(unit for unit, length in _BYTES.items() if count % length == 0 and (count or unit == "B"))
+    return f"{count // _BYTES[unit]}{unit}"
+
+
+def _short(value: float) -> float | int:
+    return int(value) if value == int(value) else value
