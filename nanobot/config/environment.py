@@ -95,9 +95,8 @@ def _read(text: str, kind: Kind[Any], key: str, place: Place) -> Node:
     try:
         node: Node = _at(read_text(text, place.source, key), place)
     except ConfigError as error:
-        raise ConfigError(
-            f"{place.source} must be {kind.words}, as one writes it in YAML on one line: {error}"
-        ) from error
+        raise ConfigError(f"{place.source} must be {kind.words}, as one writes it in YAML: {error}") from error
+    return node
 
 
 def _at(node: Any, place: Place) -> Any:

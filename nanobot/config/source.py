@@ -72,28 +72,23 @@ class _Builder:
         return node
 
     def _node(self, event: Any, key: str, depth: int, place: Place | None = None) -> Node:
-        place = place or self._place(event)
         if _is(event, "Alias"):
-            if event.anchor not in self._anchors:
-                self._fail(event, f"*{event.anchor} refers to nothing that stands before it")
-            return self._anchors[event.anchor]
+            return self._anchored(event)
         if event.tag is not None:
-            self._fail(
-                event, f"tags such as {event.tag} have no meaning here; leave it out, or put the text into quotes"
-            )
+            self._fail(event, f"tags such as {event.tag} mean nothing here; leave it out, or put the text into quotes")
         if depth > _DEEPEST:
             self._fail(event, "this is nested too deeply")
-        if _is(event, "Scalar"):
-            node: Node = Scalar(key, place, event.value, plain=not event.style)
-        elif _is(event, "SequenceStart"):
-            node = self._items(key, depth, place)
-        else:
-            node = self._table(key, depth, place)
+        node = self._value(event, key, depth, place or self._place(event))
         if node.weight > _MOST_VALUES:
             self._fail(event, f"aliases make more than {_MOST_VALUES} values of this")
         if event.anchor is not None:
             self._anchors[event.anchor] = node
         return node
+
+    def _anchored(self, event: Any) -> Node:
+        if event.anchor not in self._anchors:
+            self._fail(event, f"*{event.anchor} refers to nothing that stands before it")
+        return self._anchors[event.anchor]
 
     def _value(self, event: Any, key: str, depth: int, place: Place) -> Node:
         if _is(event, "Scalar"):
