@@ -1,0 +1,51 @@
+"""The tools that every nanobot has."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from nanobot.ports import Asker, Tool
+from nanobot.tools.approval import Approval
+from nanobot.tools.disk import Disk
+from nanobot.tools.files import ReadFile
+from nanobot.tools.paths import Sandbox
+from nanobot.tools.search import FindFiles, Grep, ListDir
+from nanobot.tools.shell import Exec, ExecPolicy
+from nanobot.tools.spill import Spill
+from nanobot.tools.writing import EditFile, Guard, OnNote, WriteFile, Writer
+from nanobot.workspace import Workspace
+
+
+def builtin_tools(
+    workspace: Workspace,
+    *,
+    asker: Asker,
+    allowed_dirs: Sequence[Path] = (),
+    exec_policy: ExecPolicy | None = None,
+    guard: Guard | None = None,
+    on_note: OnNote | None = None,
+) -> Sequence[Tool]:
+    """Tools for files, search and commands. Raises ConfigError for a policy that cannot be used.
+
+    Args:
+        workspace: it must exist.
+        asker: puts questions to the person: before a command, and before what the bot follows is changed.
+        allowed_dirs: further folders, of the owners, in which files may be read and written.
+        exec_policy: who may run what; None leaves exec out.
+        guard: why a text must not be remembered (a secret), or None; asked before memory, USER.md or SOUL.md change.
+        on_note: told of each file written under memory/; returns its line in the index of notes.
+    """
+    disk = Disk(Sandbox(workspace, allowed_dirs))
+    spill = Spill(workspace, disk)
+    approval = Approval(asker)
+    writer = Writer(disk, approval, guard=guard, on_note=on_note)
+    tools: list[Tool] = [
+        ReadFile(disk),
+        WriteFile(writer),
+        EditFile(writer),
+        ListDir(disk, spill),
+        FindFiles(disk, spill),
+        Grep(disk, spill),
+    ]
+    if exec_policy:
+        tools.append(Exec(exec_policy, disk, spill, approval))
+    return tools

@@ -1,0 +1,134 @@
+"""Where the file tools may go."""
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from nanobot.authority import Authority, Scope, may_touch
+from nanobot.errors import ToolError
+from nanobot.tools.shown import one_line
+from nanobot.workspace import Workspace, is_guarded, is_hidden, is_hidden_elsewhere, is_note, is_remembered, scope_of
+
+_CONTROL = re.compile("[\x00-\x1f\x7f]")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|file:", re.IGNORECASE)
+_DRIVE = re.compile(r"[A-Za-z]:")
+_SYSTEM = (Path("/proc"), Path("/sys"), Path("/dev"))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Something a tool may touch: a folder that is open to tools, and a path below it without links."""
+
+    root: Path
+    inside: PurePosixPath
+    in_workspace: bool
+
+    @property
+    def path(self) -> Path:
+        return self.root / self.inside
+
+    @property
+    def name(self) -> str:
+        """What the model calls it: relative in the workspace, absolute elsewhere."""
+        return one_line(str(self.inside if self.in_workspace else self.path), limit=4096)
+
+    @property
+    def folder(self) -> "Place":
+        """What it lies in; the root lies in itself."""
+        return Place(self.root, self.inside.parent, self.in_workspace)
+
+    @property
+    def is_guarded(self) -> bool:
+        return self.in_workspace and is_guarded(self.inside)
+
+    @property
+    def is_note(self) -> bool:
+        return self.in_workspace and is_note(self.inside)
+
+    @property
+    def is_remembered(self) -> bool:
+        return self.in_workspace and is_remembered(self.inside)
+
+    @property
+    def scope(self) -> Scope:
+        """Whose it is; folders outside the workspace are the owners'."""
+        return Scope(scope_of(self.inside)) if self.in_workspace else Scope.owner()
+
+
+class Sandbox:
+    """Turns what a model writes as a path into a place, or says why it may not."""
+
+    def __init__(self, workspace: Workspace, allowed_dirs: Sequence[Path] = ()) -> None:
+        """Both are taken by their real paths as they are now."""
+        self.root = Path(os.path.realpath(workspace.root))
+        self._allowed = [Path(os.path.realpath(folder.expanduser())) for folder in allowed_dirs]
+
+    def locate(self, text: str, authority: Authority) -> Place:
+        """The place that a path means, links followed; it need not exist.
+
+        Raises ToolError for what is no path here, lies outside, is hidden, or belongs to somebody else.
+        """
+        _check_form(text)
+        place = self._place(Path(os.path.realpath(self.root / text)))
+        if place is None:
+            raise ToolError(f"{one_line(text)} is outside the folders that are open to tools. {self._open_folders()}")
+        if refusal := self._refusal(place, authority):
+            raise ToolError(refusal)
+        return place
+
+    def child(self, place: Place, name: str) -> Place:
+        """Something in a folder, by its true name."""
+        child = Place(place.root, place.inside / name, place.in_workspace)
+        if not child.in_workspace and child.path.is_relative_to(self.root):
+            return Place(self.root, PurePosixPath(child.path.relative_to(self.root)), in_workspace=True)
+        return child
+
+    def may_see(self, place: Place, authority: Authority) -> bool:
+        """Whether a walk may come by here."""
+        return self._refusal(place, authority) is None
+
+    def _place(self, resolved: Path) -> Place | None:
+        for above in (resolved, *resolved.parents):
+            if above == self.root or _same(above, self.root):  # some file systems know it by other spellings, too
+                return Place(self.root, PurePosixPath(resolved.relative_to(above)), in_workspace=True)
+        if any(resolved.is_relative_to(folder) for folder in _SYSTEM):
+            return None
+        for root in self._allowed:
+            if resolved.is_relative_to(root):
+                return Place(root, PurePosixPath(resolved.relative_to(root)), in_workspace=False)
+        return None
+
+    def _refusal(self, place: Place, authority: Authority) -> str | None:
+        if (is_hidden if place.in_workspace else is_hidden_elsewhere)(place.inside):
+            return f"{place.name} is kept by nanobot itself and not open to tools."
+        if not may_touch(authority, place.scope):
+            return f"{place.name} does not belong to the people in this chat ({authority.scope}), leave it alone."
+        return None
+
+    def _open_folders(self) -> str:
+        others = "".join(f", or absolute below {folder}" for folder in self._allowed)
+        return f"Write paths relative to the workspace{others}."
+
+
+def _check_form(text: str) -> None:
+    if _CONTROL.search(text):
+        raise ToolError("The path holds a control character. Write it in plain characters.")
+    if _SCHEME.match(text):
+        raise ToolError(f"{one_line(text)} is a URL. Write a path relative to the workspace.")
+    if _DRIVE.match(text) or "\\" in text:
+        raise ToolError(f"{one_line(text)} is a Windows path. Write it with / and relative to the workspace.")
+    if text.startswith("~"):
+        raise ToolError(f"{one_line(text)}: ~ is not known here. Write a path relative to the workspace.")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        raise ToolError("The path holds half a character (a lone surrogate).") from None
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False

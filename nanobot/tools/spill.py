@@ -1,0 +1,68 @@
+"""A result too long for the context goes to a file; the model gets its ends and learns how to read the rest."""
+
+import asyncio
+from pathlib import PurePosixPath
+
+from nanobot.authority import Scope
+from nanobot.errors import ToolError
+from nanobot.ids import new_id
+from nanobot.tools.disk import Disk
+from nanobot.tools.paths import Place
+from nanobot.workspace import Workspace, folder_of
+
+MAX_RESULT = 16_000
+"""Characters of a tool's result that the model is shown at most, about 4,000 tokens of English."""
+
+MAX_KEPT = 100_000_000
+"""Bytes that a scope's spilled results may take up; beyond it the oldest make room."""
+
+
+class Spill:
+    """Keeps long results under the workspace's spill folder, each where only its scope can read it."""
+
+    def __init__(self, workspace: Workspace, disk: Disk, *, max_result: int = MAX_RESULT) -> None:
+        self.max_result = max_result
+        self._folder = PurePosixPath(workspace.spill.relative_to(workspace.root))
+        self._disk = disk
+
+    async def fit(self, text: str, scope: Scope, kind: str) -> str:
+        """The text if it is short enough; else its head and tail, and where the whole is now."""
+        if len(text) <= self.max_result:
+            return text
+        head, tail = _ends(text, self.max_result)
+        left_out = len(text) - len(head) - len(tail)
+        try:
+            where = await asyncio.to_thread(self._keep, text, scope, kind)
+        except ToolError as error:
+            return f"{head}\n[… {left_out:,} characters are left out here, and could not be kept: {error} …]\n{tail}"
+        first, last = head.count("\n") + 1, text.count("\n", 0, len(text) - len(tail)) + 1
+        return (
+            f"{head}\n[… {left_out:,} characters are left out here, lines {first} to {last}. "
+            f"All of it is in {where}: read on with read_file, path {where}, start {first} …]\n{tail}"
+        )
+
+    def _keep(self, text: str, scope: Scope, kind: str) -> str:
+        folder = Place(self._disk.sandbox.root, self._folder / folder_of(scope.name), in_workspace=True)
+        place = self._disk.sandbox.child(folder, f"{kind}-{new_id()}.txt")
+        self._disk.replace(place, None, text.encode("utf-8", "replace"))
+        self._make_room(folder)
+        return place.name
+
+    def _make_room(self, folder: Place) -> None:
+        files = [entry for entry in self._disk.entries(folder) if entry.kind == "file"]
+        total = sum(entry.size for entry in files)
+        for entry in sorted(files, key=lambda entry: entry.changed)[:-1]:
+            if total <= MAX_KEPT:
+                return
+            self._disk.remove(self._disk.sandbox.child(folder, entry.name))
+            total -= entry.size
+
+
+def _ends(text: str, limit: int) -> tuple[str, str]:
+    """Head and tail of a long text, at line ends where that costs little: an error tends to stand at the end."""
+    head, tail = text[: limit * 5 // 8], text[-(limit * 3 // 8) :]
+    if (cut := head.rfind("\n")) > len(head) // 2:
+        head = head[:cut]
+    if 0 <= (cut := tail.find("\n")) < len(tail) // 2:
+        tail = tail[cut + 1 :]
+    return head, tail

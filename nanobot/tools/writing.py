@@ -1,0 +1,175 @@
+"""Writing and editing files."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from nanobot.authority import Authority, Role
+from nanobot.errors import ToolError
+from nanobot.i18n import say
+from nanobot.ports import Caller, ToolResult, ToolSpec
+from nanobot.tools import schema, shown
+from nanobot.tools.approval import Approval
+from nanobot.tools.disk import MAX_FILE, Disk
+from nanobot.tools.edit import replace
+from nanobot.tools.paths import Place
+from nanobot.tools.text import Text, decode
+
+Guard = Callable[[str], str | None]
+"""Reads a text that is to be remembered; returns why it must not be, or None."""
+
+OnNote = Callable[[Path], str]
+"""Told of a file under memory/ that was written; returns its line in the index of notes ("" if it has none)."""
+
+_PREVIEW_LINES = 40
+_NOT_TEXT = "{name} is not a text file, it cannot be edited."
+
+
+class WriteArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: Annotated[str, msgspec.Meta(description="Relative to the workspace; missing folders are made")]
+    content: Annotated[str, msgspec.Meta(description="The whole text of the file")]
+
+
+class EditArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: Annotated[str, msgspec.Meta(description="Relative to the workspace")]
+    old_text: Annotated[str, msgspec.Meta(description="What stands there now, exactly, with enough around it")]
+    new_text: Annotated[str, msgspec.Meta(description="What is to stand there instead")]
+    everywhere: Annotated[bool, msgspec.Meta(description="Replace it wherever it stands")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A change that has not been made yet; `done` is what the model reads once it has."""
+
+    place: Place
+    before: bytes | None
+    after: bytes
+    done: str
+
+
+class Writer:
+    """Carries out drafts: asks the owner where their yes is needed, refuses what must not be remembered."""
+
+    def __init__(
+        self, disk: Disk, approval: Approval, *, guard: Guard | None = None, on_note: OnNote | None = None
+    ) -> None:
+        self.disk = disk
+        self._approval = approval
+        self._guard = guard
+        self._on_note = on_note
+
+    async def carry_out(self, make: Callable[[Authority], Draft], caller: Caller) -> ToolResult:
+        """Make the draft, in a thread, and what it says come true. Raises ToolError; then nothing has changed."""
+        draft = await asyncio.to_thread(make, caller.authority)
+        if len(draft.after) > MAX_FILE:
+            raise ToolError(f"That is too much for one file: {len(draft.after):,} bytes, the limit is {MAX_FILE:,}.")
+        if draft.place.is_remembered and self._guard and (reason := self._guard(_added(draft))):
+            raise ToolError(f"{draft.place.name} was not changed: {reason}")
+        if draft.place.is_guarded:
+            await self._ask(draft, caller)
+        await asyncio.to_thread(self.disk.replace, draft.place, draft.before, draft.after)
+        line = self._on_note(draft.place.path) if self._on_note and draft.place.is_note else ""
+        return ToolResult(f"{draft.done} Its line in the index: {line}" if line else draft.done)
+
+    async def _ask(self, draft: Draft, caller: Caller) -> None:
+        name = draft.place.name
+        if caller.authority.role is not Role.OWNER:
+            raise ToolError(f"Only the owner may have {name} changed.")
+        change = await asyncio.to_thread(_preview, draft)
+        question = say("tools.may_write", caller.language, path=name, change=shown.fenced(change, "diff"))
+        if not await self._approval.given(caller, question, f"write {name}"):
+            raise ToolError(f"The owner said no: {name} stays as it is. Do not try another way.")
+
+
+class WriteFile:
+    """Writes a whole file."""
+
+    spec = ToolSpec(
+        "write_file",
+        "Write a file, new or in place of the old one. To change a part of a file, use edit_file.",
+        schema.parameters(WriteArguments),
+    )
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    def describe(self, arguments: Mapping[str, object]) -> str:
+        return f"write {shown.argument(arguments, 'path')}"
+
+    async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
+        wanted = schema.parse(arguments, WriteArguments)
+        return await self._writer.carry_out(lambda authority: self._draft(wanted, authority), caller)
+
+    def _draft(self, wanted: WriteArguments, authority: Authority) -> Draft:
+        disk = self._writer.disk
+        place = disk.sandbox.locate(wanted.path, authority)
+        before, after = disk.read_if_any(place), _encoded(Text("", "utf-8"), wanted.content)
+        how = "is a new file" if before is None else "was replaced"
+        return Draft(place, before, after, f"{place.name} {how}: {len(after):,} bytes.")
+
+
+class EditFile:
+    """Replaces a piece of a file."""
+
+    spec = ToolSpec(
+        "edit_file",
+        "Replace a piece of text in a file. old_text must stand there exactly once, unless everywhere is true.",
+        schema.parameters(EditArguments),
+    )
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    def describe(self, arguments: Mapping[str, object]) -> str:
+        return f"edit {shown.argument(arguments, 'path')}"
+
+    async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
+        wanted = schema.parse(arguments, EditArguments)
+        return await self._writer.carry_out(lambda authority: self._draft(wanted, authority), caller)
+
+    def _draft(self, wanted: EditArguments, authority: Authority) -> Draft:
+        disk = self._writer.disk
+        place = disk.sandbox.locate(wanted.path, authority)
+        before = disk.read(place)
+        text = decode(before)
+        if text is None:
+            raise ToolError(_NOT_TEXT.format(name=place.name))
+        if not text.is_exact:
+            raise ToolError(f"{place.name} has bytes that are broken in {text.encoding}; an edit would lose them.")
+        content, lines = replace(
+            text.content, wanted.old_text, wanted.new_text, everywhere=wanted.everywhere, newline=text.newline
+        )
+        where = f"line {lines[0]}" if len(lines) == 1 else f"{len(lines)} places, from line {lines[0]}"
+        return Draft(place, before, _encoded(text, content), f"{place.name} was changed at {where}.")
+
+
+def _encoded(text: Text, content: str) -> bytes:
+    try:
+        return text.encode(content)
+    except UnicodeEncodeError as error:
+        character = content[error.start : error.end][:1]
+        raise ToolError(f"The text holds {character!r}, which cannot be written in {text.encoding}.") from None
+
+
+def _lines(data: bytes | None) -> list[str]:
+    text = decode(data or b"")
+    return text.lines() if text else []
+
+
+def _added(draft: Draft) -> str:
+    """What is new: a text that stood there before is not this writer's doing."""
+    before = set(_lines(draft.before))
+    return "\n".join(line for line in _lines(draft.after) if line not in before)
+
+
+def _preview(draft: Draft) -> str:
+    changes = list(unified_diff(_lines(draft.before), _lines(draft.after), n=1, lineterm=""))[2:]
+    lines = [shown.one_line(line, 200) if len(line) > 200 else line for line in changes[:_PREVIEW_LINES]]
+    if len(changes) > len(lines):
+        lines.append(f"… (+ {len(changes) - len(lines)})")
+    return "\n".join(lines)
