@@ -3,7 +3,7 @@
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from nanobot.errors import ConfigError
@@ -14,14 +14,14 @@ _SHELL = re.compile(r"[;&|<>()$`\\*?\[\]{}!#~^]|[^\S ]|[\x00-\x1f\x7f]")
 
 _ASSIGNMENT = re.compile(r"\w+\+?=")
 
-_DOES_MORE: Mapping[str, Sequence[str]] = {
-    "find": "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls".split(),
+_DOES_MORE = {
+    "find": "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls",
     "git": "-c -C -O --config-env --exec --exec-path --ext-diff --git-dir --open-files-in-pager --output "
-    "--receive-pack --textconv --upload-pack --work-tree".split(),
-    "rg": "--pre --hostname-bin".split(),
-    "sort": "-o -T --compress-program --output --temporary-directory".split(),
+    "--receive-pack --textconv --upload-pack --work-tree",
+    "rg": "--pre --hostname-bin",
+    "sort": "-o -T --compress-program --output --temporary-directory",
     "tar": "-F -I --checkpoint-action --info-script --new-volume-script --rmt-command --rsh-command --to-command "
-    "--use-compress-program".split(),
+    "--use-compress-program",
 }
 """Options with which a program that looks harmless runs another, or writes where it is told."""
 
@@ -46,7 +46,7 @@ class AllowList:
         for beginning in self._beginnings:
             if words and words[: len(beginning)] == beginning:
                 rest = words[len(beginning) :]
-                does_more = any(_is_any_of(word, _DOES_MORE.get(words[0], ())) for word in rest)
+                does_more = any(_is_any_of(word, _DOES_MORE.get(words[0], "").split()) for word in rest)
                 return None if does_more or any(_leads_away(word, folder, root) for word in rest) else words
         return None
 

@@ -86,9 +86,8 @@ class Disk:
 
     def remove(self, place: Place) -> None:
         """Remove a file; no error if it is gone already."""
-        with _explained(place), _folder(place.folder) as folder:
-            with suppress(FileNotFoundError):
-                os.unlink(place.path.name, dir_fd=folder)
+        with _explained(place), _folder(place.folder) as folder, suppress(FileNotFoundError):
+            os.unlink(place.path.name, dir_fd=folder)
 
     def entries(self, place: Place) -> list[Entry]:
         """What is in a folder, by name. Raises ToolError if it is none."""
@@ -117,11 +116,15 @@ class Disk:
             waiting += [child for child, entry in reversed(found) if entry.kind == "folder"]
 
     def is_folder(self, place: Place) -> bool:
-        """Whether there is a folder here. Raises ToolError if there is nothing."""
+        """Whether there is a folder here, or a file. Raises ToolError if there is neither."""
         if not place.inside.parts:
             return True
         with _explained(place), _folder(place.folder) as folder:
-            return stat.S_ISDIR(os.stat(place.path.name, dir_fd=folder, follow_symlinks=False).st_mode)
+            info = os.stat(place.path.name, dir_fd=folder, follow_symlinks=False)
+            if stat.S_ISDIR(info.st_mode):
+                return True
+            _check_plain(place, info)
+            return False
 
     def _read_at(self, folder: int, place: Place) -> tuple[bytes, int]:
         """A file's bytes and mode."""

@@ -29,12 +29,12 @@ _MAX_REFUSALS = 3
 
 @dataclass(frozen=True, slots=True)
 class ExecPolicy:
-    """Who may run what, and for how long. `allow`: beginnings of commands that run without a question for both."""
+    """Who may run what, and for how many seconds. `allow`: beginnings of commands that run without a question."""
 
     owner: Rule = "ask"
     member: Rule = "deny"
     allow: Sequence[str] = ()
-    seconds: float = 60.0
+    timeout: float = 60.0
 
     def rule(self, authority: Authority) -> Rule:
         """An owner who speaks in a group counts as a member there: commands reach all that is the owners'."""
@@ -52,7 +52,7 @@ class Exec:
         """Raises ConfigError if the policy's list of allowed commands cannot be used."""
         self.spec = ToolSpec(
             "exec",
-            f"Run a command in the workspace and read its output. It has {policy.seconds:g} seconds and no input; "
+            f"Run a command in the workspace and read its output. It has {policy.timeout:g} seconds and no input; "
             "nothing goes on in the background after it. The person may be asked first.",
             schema.parameters(ExecArguments),
         )
@@ -77,7 +77,7 @@ class Exec:
             await self._permit(command, caller)
             words = ["/bin/sh", "-c", command]
         try:
-            finished = await process.run(words, place.path, clean(os.environ), seconds=self._policy.seconds)
+            finished = await process.run(words, place.path, clean(os.environ), seconds=self._policy.timeout)
         except OSError as error:
             raise ToolError(f"{shown.one_line(words[0])} could not be started: {error.strerror}.") from error
         output = await self._spill.fit(finished.output, caller.authority.scope, "exec")
@@ -86,7 +86,7 @@ class Exec:
     def _notes(self, finished: process.Finished) -> list[str]:
         notes = [] if finished.output.strip() else ["[no output]"]
         if finished.timed_out:
-            notes.append(f"[ended after {self._policy.seconds:g} seconds, the limit; its processes are gone]")
+            notes.append(f"[ended after {self._policy.timeout:g} seconds, the limit; its processes are gone]")
         elif finished.code < 0:
             notes.append(f"[ended by signal {-finished.code}]")
         else:
