@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nanobot.workspace import Home
 
 if TYPE_CHECKING:  # reading the configuration is not free, and `nanobot --help` does without
-    from nanobot.config import Config
+    from nanobot.config import Config, Loaded
 
 
 def home_of(args: Namespace) -> Home:
@@ -18,9 +18,19 @@ def home_of(args: Namespace) -> Home:
 
 def config_of(args: Namespace) -> "Config":
     """The configuration that a command runs with. Raises ConfigError."""
-    from nanobot.config import load
+    return loaded_of(args).config
 
-    return load(home_of(args), _path(args.config), _path(args.workspace))
+
+def loaded_of(args: Namespace) -> "Loaded":
+    """The same, with what it was read from."""
+    from nanobot.config import read
+
+    return read(home_of(args), _path(args.config), _path(args.workspace), os.environ)
+
+
+def config_path_of(args: Namespace) -> Path:
+    """The file that the configuration is read from; it may be missing."""
+    return _path(args.config) or home_of(args).config
 
 
 def _path(option: str | None) -> Path | None:

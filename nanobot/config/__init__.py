@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from nanobot.config.channels import Discord, Telegram
-from nanobot.config.loading import read
+from nanobot.config.loading import Loaded, read
 from nanobot.config.memory import Memory
 from nanobot.config.models import ModelPreset, Transcription
 from nanobot.config.presets import chosen, presets
@@ -20,6 +20,7 @@ from nanobot.workspace import Home
 __all__ = [
     "Config",
     "Discord",
+    "Loaded",
     "Memory",
     "ModelPreset",
     "Telegram",
@@ -28,6 +29,7 @@ __all__ = [
     "chosen",
     "load",
     "presets",
+    "read",
 ]
 
 

@@ -134,6 +134,8 @@ class MapOf(Generic[T]):
         return {name: self.kind.read(value) for name, value in node.entries.items()}
 
     def show(self, value: Mapping[str, T]) -> object:
+        if isinstance(self.kind, Anything):
+            return self.kind.show(value)  # it looks at the names, too
         return {name: self.kind.show(item) for name, item in value.items()}
 
     def schema(self) -> Schema:

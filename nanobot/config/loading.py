@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nanobot.config.checks import check
 from nanobot.config.environment import expand, override
-from nanobot.config.nodes import Place, Table, is_null
+from nanobot.config.nodes import Place, Scalar, Table, is_null
 from nanobot.config.section import Section
 from nanobot.config.source import read_file
 from nanobot.config.tree import Config
@@ -31,10 +31,11 @@ def read(home: Home, path: Path | None, workspace: Path | None, env: Mapping[str
         raise ConfigError(f"{path}: there is no such file")
     root = read_file(file) if file.exists() else Table("", Place(str(file), 1), {})
     root = expand(override(root, Section(Config), env), env)
-    config = Section(Config).read(root)
     if workspace is not None:
-        config = dataclasses.replace(config, workspace=workspace)
-    elif is_null(root.entries.get("workspace")):
+        option = Scalar("workspace", Place("--workspace"), str(workspace))
+        root = dataclasses.replace(root, entries=root.entries | {"workspace": option})
+    config = Section(Config).read(root)
+    if is_null(root.entries.get("workspace")):
         config = dataclasses.replace(config, workspace=home.workspace)
     check(config, root, home)
     return Loaded(config, root, file)

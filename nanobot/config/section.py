@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
-from nanobot.config.kinds import Kind, Schema
+from nanobot.config.kinds import Kind, Schema, Single
 from nanobot.config.nodes import Node, Table, is_null
 
 T = TypeVar("T")
@@ -116,9 +116,12 @@ def _field(kind: Kind[Any], doc: str, **default: Any) -> object:
 
 
 def _property(each: Key) -> Schema:
-    schema = each.kind.schema()
-    alternatives = [schema, {"$ref": "#/$defs/variable"}] if "string" not in str(schema.get("type")) else [schema]
-    shown: Schema = {"description": each.doc, "anyOf": [*alternatives, *([] if each.needed else [{"type": "null"}])]}
-    if not each.needed and each.default is not None and not dataclasses.is_dataclass(each.default):
-        shown["default"] = each.kind.show(each.default)
-    return shown
+    alternatives = [each.kind.schema()]
+    if isinstance(each.kind, Single):
+        alternatives.append({"$ref": "#/$defs/variable"})
+    if not each.needed:
+        alternatives.append({"type": "null"})
+    described: Schema = {"description": each.doc, "anyOf": alternatives}
+    if each.default is not None and not isinstance(each.kind, Section):
+        described["default"] = each.kind.show(each.default)
+    return described

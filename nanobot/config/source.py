@@ -1,5 +1,7 @@
 """YAML text, read into nodes with their lines; nothing in it is run, guessed or repeated without bound."""
 
+import dataclasses
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -10,6 +12,10 @@ from nanobot.errors import ConfigError
 _MOST_BYTES = 1 << 20
 _MOST_VALUES = 20_000  # aliases of aliases can stand for billions
 _DEEPEST = 40
+_FORBIDDEN = re.compile(
+    "[^\\t\\n\\r -~\\x85\\xa0-\\ud7ff\\ue000-\\ufffd\U00010000-\U0010ffff]"
+)  # what YAML has no place for
+_INDICATOR = re.compile("[*&!%@`]")
 _BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 
 
@@ -48,8 +54,10 @@ def read_text(text: str, source: str, key: str) -> Node:
         return _Builder(source, yaml.parse(text, Loader=loader)).document(key)
     except yaml.MarkedYAMLError as error:
         raise ConfigError(_explain(text, source, error)) from error
-    except yaml.YAMLError as error:  # a character that YAML forbids
-        raise ConfigError(f"{source}: holds a character that has no place in YAML: {error}") from error
+    except yaml.reader.ReaderError as error:
+        found = _FORBIDDEN.search(text)
+        line = text.count("\n", 0, found.start()) + 1 if found else 1
+        raise ConfigError(f"{source}, line {line}: holds an invisible control character; remove it") from error
 
 
 class _Builder:
@@ -73,7 +81,7 @@ class _Builder:
 
     def _node(self, event: Any, key: str, depth: int, place: Place | None = None) -> Node:
         if _is(event, "Alias"):
-            return self._anchored(event)
+            return dataclasses.replace(self._anchored(event), key=key, place=place or self._place(event))
         if event.tag is not None:
             self._fail(event, f"tags such as {event.tag} mean nothing here; leave it out, or put the text into quotes")
         if depth > _DEEPEST:
@@ -110,7 +118,7 @@ class _Builder:
             name, at = event.value, self._place(event)
             if name in entries:
                 self._fail(event, f"the key {name} stands here for the second time (first on {entries[name].place})")
-            value = self._node(next(self._events), f"{key}.{name}" if key else name, depth + 1, at)
+            value = self._node(next(self._events), f"{key}.{name}" if key else name or "''", depth + 1, at)
             if name != "<<":
                 entries[name] = value
             elif isinstance(value, Table):
@@ -149,5 +157,7 @@ def _explain(text: str, source: str, error: Any) -> str:
         return f"{where}: is indented with a tab; YAML wants spaces"
     if "${" in typed:
         return f'{where}: is not YAML: {error.problem}; put "${{…}}" into quotes inside of braces and brackets'
+    if begins := _INDICATOR.search(typed[max(0, mark.column - 1) : mark.column + 1]):  # libyaml points behind some
+        return f"{where}: a value that begins with {begins[0]} must stand in quotes"
     context = f" ({error.context})" if error.context else ""
     return f"{where}: is not YAML: {error.problem}{context}"

@@ -42,7 +42,9 @@ class Web:
 class McpServer:
     """A server of tools that speaks MCP: a command that is started, or a URL."""
 
-    command: tuple[str, ...] | None = optional(ListOf(v.text()), "The command that starts it, with its arguments.")
+    command: tuple[str, ...] | None = optional(
+        ListOf(v.argument()), "The command that starts it, with its arguments; secrets belong into env."
+    )
     url: str | None = optional(v.url("http", "https"), "Where it answers.")
     env: Mapping[str, str] = key(MapOf(v.secret("text")), {}, "Variables that the command gets.")
     headers: Mapping[str, str] = key(MapOf(v.secret("text")), {}, "HTTP headers that are sent to the URL.")

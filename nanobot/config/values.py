@@ -16,8 +16,8 @@ _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]+)?) ?([KMG]?B)", re.IGNORECASE)
 _BYTES = {"GB": 1 << 30, "MB": 1 << 20, "KB": 1 << 10, "B": 1}
 _ID = r"-?[1-9][0-9]{0,19}"
 _HOURS = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9]) ?- ?([01]?[0-9]|2[0-3]):([0-5][0-9])")
-_SECRET_IN_URL = re.compile(
-    r"(://[^/\s:@]*:)[^/\s@]*(?=@)|([?&][^=&#]*(?:key|token|secret|passw)[^=&#]*=)[^&#]*", re.IGNORECASE
+_SECRET_PART = re.compile(
+    r"(://[^/\s:@]*:)[^/\s@]*(?=@)|((?:[?&]|^--?)[^=&#]*(?:key|token|secret|passw)[^=&#]*=)[^&#]*", re.IGNORECASE
 )
 _CRON = re.compile(r"@(?:hourly|daily|midnight|weekly|monthly|yearly|annually)|\S+(?:\s+\S+){4}")
 
@@ -200,9 +200,14 @@ def timezone() -> Single[str]:
     return Single("the name of a time zone, such as Europe/Berlin", parse, {"type": "string"})
 
 
+def argument() -> Single[str]:
+    """A word of a command line."""
+    return replace(text("a word of the command"), write=without_secrets)
+
+
 def without_secrets(address: str) -> str:
-    """A URL with the passwords and keys in it masked."""
-    return _SECRET_IN_URL.sub(lambda found: f"{found[1] or found[2]}***", address)
+    """A URL, or a word of a command line, with the passwords and keys in it masked."""
+    return _SECRET_PART.sub(lambda found: f"{found[1] or found[2]}***", address)
 
 
 @dataclass(frozen=True, slots=True)

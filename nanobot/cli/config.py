@@ -1,0 +1,53 @@
+"""`nanobot config`: show, check and describe the configuration."""
+
+import argparse
+
+from nanobot.cli.settings import config_path_of, loaded_of
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the family to the command line."""
+    parser = commands.add_parser("config", help="show, check and describe the configuration")
+    actions = parser.add_subparsers(title="commands", metavar="COMMAND")
+    for func, words in {
+        show: "print every key as it is in effect, secrets masked",
+        check: "say whether the configuration can be used",
+        keys: "print a table of every key there is",
+        schema: "print a JSON schema, for editors",
+        path: "print where the file is",
+    }.items():
+        actions.add_parser(func.__name__, help=words).set_defaults(func=func)
+
+
+def show(args: argparse.Namespace) -> int:
+    from nanobot.config.describing import effective
+
+    print(effective(loaded_of(args)))
+    return 0
+
+
+def check(args: argparse.Namespace) -> int:
+    file = loaded_of(args).path
+    print(f"{file} can be used." if file.exists() else f"{file} does not exist: every key has its default.")
+    return 0
+
+
+def keys(_: argparse.Namespace) -> int:
+    from nanobot.config.describing import table
+
+    print(table())
+    return 0
+
+
+def schema(_: argparse.Namespace) -> int:
+    import json
+
+    from nanobot.config.describing import schema as described
+
+    print(json.dumps(described(), indent=2, ensure_ascii=False))
+    return 0
+
+
+def path(args: argparse.Namespace) -> int:
+    print(config_path_of(args))
+    return 0

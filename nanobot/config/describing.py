@@ -1,0 +1,77 @@
+"""The configuration, told: as it is in effect, as a JSON schema, as a table of every key."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from nanobot.config.kinds import Kind, MapOf, Schema
+from nanobot.config.loading import Loaded
+from nanobot.config.nodes import Node, Table, is_null
+from nanobot.config.section import Section, keys_of
+from nanobot.config.tree import Config
+
+
+def effective(loaded: Loaded) -> str:
+    """The whole tree as YAML, secrets masked; a comment says where a value comes from, if it is not the default."""
+    return "\n".join(_lines(Section(Config), loaded.config, loaded.root, ""))
+
+
+def schema() -> Schema:
+    """A JSON schema of the file, for editors."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The configuration of nanobot",
+        "$defs": {"variable": {"type": "string", "pattern": r"\$\{", "description": "A variable of the environment."}},
+        **Section(Config).schema(),
+    }
+
+
+def table() -> str:
+    """Every key with what it may be, its default and its meaning, in Markdown."""
+    head = ["| key | may be | default | meaning |", "|---|---|---|---|"]
+    return "\n".join([*head, *_rows(Section(Config), "")])
+
+
+def _lines(section: Section[Any], value: object, node: Node | None, indent: str) -> Iterator[str]:
+    for each in keys_of(section.cls):
+        item = getattr(value, each.name)
+        yield from _line(each.name, each.kind, item, _inside(node, each.name), indent)
+
+
+def _line(name: str, kind: Kind[Any], value: Any, node: Node | None, indent: str) -> Iterator[str]:
+    head = f"{indent}{_flow(name)}:"
+    if isinstance(kind, Section) and value is not None:
+        yield head
+        yield from _lines(kind, value, node, f"{indent}  ")
+    elif isinstance(kind, MapOf) and isinstance(kind.kind, Section) and value:
+        yield head
+        for key, item in value.items():
+            yield from _line(key, kind.kind, item, _inside(node, key), f"{indent}  ")
+    else:
+        shown = _flow(None if value is None else kind.show(value))
+        yield f"{head} {shown}" + ("" if is_null(node) or node is None else f"  # {node.place}")
+
+
+def _inside(node: Node | None, name: str) -> Node | None:
+    return node.entries.get(name) if isinstance(node, Table) else None
+
+
+def _flow(value: object) -> str:
+    import yaml
+
+    text: str = yaml.safe_dump([value], default_flow_style=True, allow_unicode=True, width=1 << 30, sort_keys=False)
+    return text.strip()[1:-1]
+
+
+def _rows(section: Section[Any], prefix: str) -> Iterator[str]:
+    for each in keys_of(section.cls):
+        name = f"{prefix}{each.name}"
+        inner = each.kind
+        if isinstance(inner, MapOf) and isinstance(inner.kind, Section):
+            name, inner = f"{name}.NAME", inner.kind
+        default = (
+            "needed" if each.needed else "" if each.default is None else f"`{_flow(each.kind.show(each.default))}`"
+        )
+        words, shown = ("a group", "") if isinstance(inner, Section) else (each.kind.words, default)
+        yield f"| `{name}` | {words} | {shown} | {each.doc} |"
+        if isinstance(inner, Section):
+            yield from _rows(inner, f"{name}.")
