@@ -10,7 +10,7 @@ from nanobot.tools.files import ReadFile
 from nanobot.tools.paths import Sandbox
 from nanobot.tools.search import FindFiles, Grep, ListDir
 from nanobot.tools.shell import Exec, ExecPolicy
-from nanobot.tools.spill import Spill
+from nanobot.tools.spill import MAX_RESULT, Spill
 from nanobot.tools.writing import EditFile, Guard, OnNote, WriteFile, Writer
 from nanobot.workspace import Workspace
 
@@ -23,6 +23,7 @@ def builtin_tools(
     exec_policy: ExecPolicy | None = None,
     guard: Guard | None = None,
     on_note: OnNote | None = None,
+    max_result: int = MAX_RESULT,
 ) -> Sequence[Tool]:
     """Tools for files, search and commands. Raises ConfigError for a policy that cannot be used.
 
@@ -33,13 +34,14 @@ def builtin_tools(
         exec_policy: who may run what; None leaves exec out.
         guard: why a text must not be remembered (a secret), or None; asked before memory, USER.md or SOUL.md change.
         on_note: told of each file written under memory/; returns its line in the index of notes.
+        max_result: characters of a result that the model is shown; fewer for a small context.
     """
     disk = Disk(Sandbox(workspace, allowed_dirs))
-    spill = Spill(workspace, disk)
+    spill = Spill(workspace, disk, max_result=max_result)
     approval = Approval(asker)
     writer = Writer(disk, approval, guard=guard, on_note=on_note)
     tools: list[Tool] = [
-        ReadFile(disk),
+        ReadFile(disk, max_result=max_result),
         WriteFile(writer),
         EditFile(writer),
         ListDir(disk, spill),

@@ -23,11 +23,13 @@ _PICTURES = (
     (b"GIF89a", "image/gif"),
 )
 
+_Count = Annotated[int, msgspec.Meta(ge=1)]
+
 
 class ReadArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, msgspec.Meta(description="Relative to the workspace, such as memory/garden.md")]
     start: Annotated[int, msgspec.Meta(ge=1, description="The first line to read, from 1")] = 1
-    lines: Annotated[int, msgspec.Meta(ge=1, description="How many lines; left out, as many as fit")] | None = None
+    lines: Annotated[_Count | None, msgspec.Meta(description="How many lines; left out, as many as fit")] = None
     column: Annotated[int, msgspec.Meta(ge=1, description="Where in the first line to begin, if it is very long")] = 1
 
 

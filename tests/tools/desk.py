@@ -11,6 +11,7 @@ from nanobot.messages import Address, Button
 from nanobot.ports import Caller, ToolResult
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.shell import ExecPolicy
+from nanobot.tools.spill import MAX_RESULT
 from nanobot.tools.writing import Guard, OnNote
 from nanobot.workspace import Workspace
 
@@ -39,7 +40,7 @@ class Person:
         self.answers: list[str] = []
         self.questions: list[str] = []
         self.choices: Sequence[Button] = ()
-        self.meanwhile: Callable[[], None] = lambda: None
+        self.meanwhile: Callable[[], object] = lambda: None
 
     async def ask(self, at: Address, question: str, choices: Sequence[Button]) -> str:
         self.questions.append(question)
@@ -57,6 +58,7 @@ class Desk:
     policy: ExecPolicy = field(default_factory=ExecPolicy)
     guard: Guard | None = None
     on_note: OnNote | None = None
+    max_result: int = MAX_RESULT
     person: Person = field(default_factory=Person)
 
     def __post_init__(self) -> None:
@@ -74,6 +76,7 @@ class Desk:
                 exec_policy=self.policy,
                 guard=self.guard,
                 on_note=self.on_note,
+                max_result=self.max_result,
             )
         }
 

@@ -336,4 +336,4 @@ async def test_no_path_whatever_reaches_outside(den: Desk, pieces: list[str], st
         text = str(error)
     assert SECRET not in text
     assert checksum(den.outside, den.root / "sessions", den.root / ".git") == before
-    assert sorted(os.listdir(den.base)) == ["ws", "ws_evil"]
+    assert {path.name for path in den.base.iterdir()} == {"ws", "ws_evil"}

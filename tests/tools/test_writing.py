@@ -1,0 +1,204 @@
+"""Writing and editing."""
+
+import asyncio
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nanobot.authority import Authority, Origin, Role, Scope
+from nanobot.errors import ToolError
+from nanobot.ports import Caller
+from nanobot.tools.disk import MAX_FILE
+from nanobot.tools.edit import replace
+from tests.tools.desk import OWNER, TERMINAL, Desk
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+async def test_a_new_file_and_its_folders_are_private(desk: Desk) -> None:
+    text = await desk.text("write_file", path="a/b/c.txt", content="grüße")
+    assert text == "a/b/c.txt is a new file: 7 bytes."
+    assert (mode(desk.root / "a"), mode(desk.root / "a/b"), mode(desk.root / "a/b/c.txt")) == (0o700, 0o700, 0o600)
+
+
+async def test_a_replaced_file_keeps_its_mode_and_no_draft_stays_behind(desk: Desk) -> None:
+    desk.put("run.sh", "old").chmod(0o755)
+    assert "was replaced" in await desk.text("write_file", path="run.sh", content="new")
+    await desk.call("edit_file", path="run.sh", old_text="new", new_text="newer")
+    assert (desk.root / "run.sh").read_text() == "newer"
+    assert mode(desk.root / "run.sh") == 0o755
+    assert {path.name for path in desk.root.iterdir()} == {"memory", "run.sh"}
+
+
+async def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = desk.put("x.txt", "old")
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert "the disk is full" in await desk.refusal("write_file", path="x.txt", content="new")
+    assert file.read_text() == "old"
+    assert {path.name for path in desk.root.iterdir()} == {"memory", "x.txt"}
+
+
+async def test_a_folder_is_not_replaced_by_a_file(desk: Desk) -> None:
+    desk.put("folder/x.txt", "x")
+    assert "a folder" in await desk.refusal("write_file", path="folder", content="x")
+    assert "a folder" in await desk.refusal("write_file", path=".", content="x")
+
+
+async def test_what_cannot_be_written_is_refused_before_anything_changes(desk: Desk) -> None:
+    assert "cannot be written in utf-8" in await desk.refusal("write_file", path="x.txt", content="a\ud800b")
+    assert "too much" in await desk.refusal("write_file", path="x.txt", content="a" * (MAX_FILE + 1))
+    assert not (desk.root / "x.txt").exists()
+
+
+async def test_a_windows_file_stays_one(desk: Desk) -> None:
+    file = desk.put("x.txt", b"one\r\ntwo\r\nthree\r\n")
+    await desk.call("edit_file", path="x.txt", old_text="one\ntwo", new_text="1\n1.5\n2")
+    assert file.read_bytes() == b"1\r\n1.5\r\n2\r\nthree\r\n"
+
+
+async def test_an_edit_leaves_all_other_bytes_alone(desk: Desk) -> None:
+    file = desk.put("x.txt", b"\xef\xbb\xbfone \xff\r\nmixed\ntwo\n\0end")
+    await desk.call("edit_file", path="x.txt", old_text="mixed", new_text="gemischt")
+    assert file.read_bytes() == b"\xef\xbb\xbfone \xff\r\ngemischt\ntwo\n\0end"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "gbk"])
+async def test_an_edit_keeps_the_encoding(desk: Desk, encoding: str) -> None:
+    file = desk.put("x.txt", "今天天气很好\n明天下雨\n".encode(encoding))
+    await desk.call("edit_file", path="x.txt", old_text="下雨", new_text="下雪")
+    assert file.read_bytes().decode(encoding) == "今天天气很好\n明天下雪\n"
+
+
+async def test_bytes_that_an_edit_would_lose_forbid_it(desk: Desk) -> None:
+    desk.put("x.txt", b"\xff\xfe" + "one".encode("utf-16-le") + b"\x00\xd8x\x00")
+    assert "broken in utf-16" in await desk.refusal("edit_file", path="x.txt", old_text="one", new_text="two")
+
+
+@pytest.mark.parametrize(
+    ("content", "old", "expected"),
+    [
+        ("    return x\n", "\treturn x", "line 1 differs from it only in white space"),
+        ("a = 1\nb  =  2\n", "a = 1\nb = 2", "line 2 differs from it only in white space"),
+        ("Roses are Red\n", "roses are red", "only in capital letters"),
+        ("apples and pears\n", "apples and bears", "Nearest is line 1: 'apples and pears'"),
+        ("x\nthe long first line\nsecond\n", "the long first line\nthird", "Line 2 of the file"),
+        ("apples\n", "completely different words", "nor anything like it"),
+        ("", "x", "nor anything like it"),
+        ("one\none\n", "one", "2 times (lines 1, 2)"),
+        ("x" * 50, "x", "50 times"),
+        ("one", "", "old_text is empty"),
+        ("one", "one", "nothing to change"),
+    ],
+)
+async def test_an_edit_that_does_not_match_says_why(desk: Desk, content: str, old: str, expected: str) -> None:
+    file = desk.put("x.txt", content)
+    new = old if expected == "nothing to change" else "new"
+    assert expected in await desk.refusal("edit_file", path="x.txt", old_text=old, new_text=new)
+    assert file.read_text() == content
+
+
+async def test_everywhere_means_everywhere(desk: Desk) -> None:
+    file = desk.put("x.txt", "one two one\none")
+    text = await desk.text("edit_file", path="x.txt", old_text="one", new_text="1", everywhere=True)
+    assert file.read_text() == "1 two 1\n1"
+    assert text == "x.txt was changed at 3 places, from line 1."
+
+
+@given(
+    before=st.text(max_size=30), old=st.text("ab\n", min_size=1, max_size=5), after=st.text(max_size=30), new=st.text()
+)
+def test_an_exact_edit_is_a_replacement(before: str, old: str, after: str, new: str) -> None:
+    content = (before + old + after).replace("\r", "")
+    new = new.replace("\r", "")
+    if old != new:
+        changed, _ = replace(content, old, new, everywhere=True, newline="\n")
+        assert changed == content.replace(old, new)
+
+
+async def test_a_change_by_somebody_else_in_between_is_not_lost(desk: Desk) -> None:
+    file = desk.put("AGENTS.md", "mine")
+    desk.person.answers = ["once"]
+    desk.person.meanwhile = lambda: file.write_text("theirs")
+    assert "changed by somebody else" in await desk.refusal("write_file", path="AGENTS.md", content="model's")
+    assert file.read_text() == "theirs"
+
+
+@pytest.mark.parametrize("path", ["AGENTS.md", "TOOLS.md", "skills/cook/SKILL.md", "agents.md", "./memory/../TOOLS.md"])
+async def test_what_the_bot_follows_changes_only_with_the_owners_yes(desk: Desk, path: str) -> None:
+    desk.person.answers = ["no", "once"]
+    assert "said no" in await desk.refusal("write_file", path=path, content="be rude")
+    assert not (desk.root / path).exists()
+    await desk.call("write_file", path=path, content="be kind")
+    assert (desk.root / path).read_text() == "be kind"
+    assert "+be rude" in desk.person.questions[0]
+    assert [button.value for button in desk.person.choices] == ["once", "session", "no"]
+
+
+async def test_the_question_shows_the_change_and_hides_nothing_in_it(desk: Desk) -> None:
+    desk.put("AGENTS.md", "be kind\nbe brief\n")
+    desk.person.answers = ["once"]
+    new = "be kind\n```\nnot code\u202e any more\x1b[2J\n" + "more\n" * 60
+    await desk.call("write_file", path="AGENTS.md", content=new)
+    question = desk.person.questions[0]
+    assert "````diff\n" in question
+    assert "-be brief" in question
+    assert "\u202e" not in question
+    assert "\x1b" not in question
+    assert "… (+ 25)" in question
+
+
+async def test_a_yes_for_the_session_is_for_that_file_in_that_session(desk: Desk) -> None:
+    desk.person.answers = ["session", "no", "no"]
+    await desk.call("write_file", path="AGENTS.md", content="one")
+    await desk.call("edit_file", path="AGENTS.md", old_text="one", new_text="two")
+    await desk.refusal("write_file", path="TOOLS.md", content="x")
+    elsewhere = Caller(type(TERMINAL)("cli", "other"), OWNER.authority, "turn", "en")
+    await desk.refusal("write_file", elsewhere, path="AGENTS.md", content="x")
+    assert len(desk.person.questions) == 3
+
+
+async def test_nobody_but_the_owner_is_even_asked(desk: Desk) -> None:
+    member = Caller(TERMINAL, Authority(Role.MEMBER, Scope.owner(), Origin.PERSON), "turn", "en")
+    assert "Only the owner" in await desk.refusal("write_file", member, path="AGENTS.md", content="x")
+    assert not desk.person.questions
+
+
+async def test_the_result_of_a_note_states_its_line_in_the_index(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, on_note=lambda path: f"- [{path.stem}]({path.name})")
+    text = await desk.text("write_file", path="memory/garden.md", content="roses")
+    assert text.endswith("Its line in the index: - [garden](garden.md)")
+    text = await desk.text("edit_file", path="memory/garden.md", old_text="roses", new_text="tulips")
+    assert text.endswith("Its line in the index: - [garden](garden.md)")
+    assert "index" not in await desk.text("write_file", path="other.md", content="roses")
+
+
+@pytest.mark.parametrize("path", ["memory/x.md", "USER.md", "SOUL.md", "./user.md"])
+async def test_what_must_not_be_remembered_is_refused_with_the_reason(tmp_path: Path, path: str) -> None:
+    desk = Desk(tmp_path, guard=lambda text: "it holds a password." if "hunter2" in text else None)
+    desk.put(path, "old: hunter2\nline\n")
+    refusal = await desk.refusal("edit_file", path=path, old_text="line", new_text="new: hunter2")
+    assert "it holds a password" in refusal
+    await desk.call("edit_file", path=path, old_text="line", new_text="harmless")
+    await desk.call("write_file", path="letter.md", content="hunter2")
+    assert (desk.root / path).read_text() == "old: hunter2\nharmless\n"
+
+
+async def test_two_writers_at_once_leave_one_whole_file(desk: Desk) -> None:
+    contents = [character * 50_000 for character in "abcdef"]
+    results = await asyncio.gather(
+        *(desk.call("write_file", path="x.txt", content=content) for content in contents), return_exceptions=True
+    )
+    assert all(not isinstance(result, BaseException) or isinstance(result, ToolError) for result in results)
+    assert (desk.root / "x.txt").read_text() in contents
