@@ -33,5 +33,10 @@ def config_path_of(args: Namespace) -> Path:
     return _path(args.config) or home_of(args).config
 
 
+def workspace_of(args: Namespace) -> Path:
+    """The workspace as far as it can be known without the configuration."""
+    return _path(args.workspace) or home_of(args).workspace
+
+
 def _path(option: str | None) -> Path | None:
     return None if option is None else Path(option).expanduser().absolute()

@@ -15,9 +15,11 @@ from nanobot.config.models import ModelPreset, Transcription
 from nanobot.config.presets import chosen, presets
 from nanobot.config.tools import Tools
 from nanobot.config.tree import Config
+from nanobot.config.values import EMBEDDED
 from nanobot.workspace import Home
 
 __all__ = [
+    "EMBEDDED",
     "Config",
     "Discord",
     "Loaded",

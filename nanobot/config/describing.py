@@ -5,7 +5,7 @@ from typing import Any
 
 from nanobot.config.kinds import Kind, MapOf, Schema
 from nanobot.config.loading import Loaded
-from nanobot.config.nodes import Node, Table, is_null
+from nanobot.config.nodes import Node, Scalar, Table, is_null
 from nanobot.config.section import Section, keys_of
 from nanobot.config.tree import Config
 
@@ -75,3 +75,18 @@ def _rows(section: Section[Any], prefix: str) -> Iterator[str]:
         yield f"| `{name}` | {words} | {shown} | {each.doc} |"
         if isinstance(inner, Section):
             yield from _rows(inner, f"{name}.")
+
+
+def literal_secrets(loaded: Loaded) -> list[str]:
+    """The keys whose secrets stand in the file itself, not in a variable."""
+    return list(_literals(Section(Config), loaded.root))
+
+
+def _literals(kind: Kind[Any], node: Node | None) -> Iterator[str]:
+    if isinstance(node, Scalar):
+        if kind.secret and node.place.line is not None and node.written is None:
+            yield node.key
+    elif isinstance(node, Table) and isinstance(kind, Section | MapOf):
+        inner = {each.name: each.kind for each in keys_of(kind.cls)} if isinstance(kind, Section) else {}
+        for name, value in node.entries.items():
+            yield from _literals(kind.kind if isinstance(kind, MapOf) else inner[name], value)

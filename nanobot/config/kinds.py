@@ -58,14 +58,15 @@ class Single(Generic[T]):
     secret: bool = False
 
     def read(self, node: Node) -> T:
-        if not isinstance(node, Scalar) or (self.quotes and node.truth is not None):
+        if not isinstance(node, Scalar) or node.is_null or (self.quotes and node.truth is not None):
             node.fail(f"must be {self.words}; it is {node}")
+        shown = "something else, which is not shown" if self.secret else node
         if not self.quotes and not node.plain:
-            node.fail(f"must be {self.words}, without quotes; it is {node}")
+            node.fail(f"must be {self.words}, without quotes; it is {shown}")
         try:
             return self.parse(node.text)
         except UnfitError as why:
-            node.fail(f"must be {str(why) or self.words}; it is {node}")
+            node.fail(f"must be {str(why) or self.words}; it is {shown}")
 
     def show(self, value: T) -> object:
         return MASK if self.secret else self.write(value)

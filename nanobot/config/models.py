@@ -46,7 +46,7 @@ class ModelPreset:
     timeout: float = key(v.duration("1s", "1h"), 120.0, "How long one request may take.")
     idle_timeout: float = key(v.duration("1s", "1h"), 45.0, "How long an answer may stand still.")
     attempts: int = key(v.whole(1, 20, 4), 4, "How often a request is tried when the endpoint cannot answer.")
-    extra_headers: Mapping[str, str] = key(MapOf(v.secret("text")), {}, "HTTP headers that are sent along.")
+    extra_headers: Mapping[str, str] = key(MapOf(v.hidden("text")), {}, "HTTP headers that are sent along.")
     extra_body: Mapping[str, object] = key(
         MapOf(Anything()), {}, "Further parameters of the request, as the endpoint knows them."
     )

@@ -46,8 +46,8 @@ class McpServer:
         ListOf(v.argument()), "The command that starts it, with its arguments; secrets belong into env."
     )
     url: str | None = optional(v.url("http", "https"), "Where it answers.")
-    env: Mapping[str, str] = key(MapOf(v.secret("text")), {}, "Variables that the command gets.")
-    headers: Mapping[str, str] = key(MapOf(v.secret("text")), {}, "HTTP headers that are sent to the URL.")
+    env: Mapping[str, str] = key(MapOf(v.hidden("text")), {}, "Variables that the command gets.")
+    headers: Mapping[str, str] = key(MapOf(v.hidden("text")), {}, "HTTP headers that are sent to the URL.")
 
 
 @dataclass(frozen=True)

@@ -42,14 +42,31 @@ class Hours(NamedTuple):
         return f"{self.start:%H:%M}-{self.end:%H:%M}"
 
 
-def text(words: str = "text", *, secret: bool = False) -> Single[str]:
+def text(words: str = "text") -> Single[str]:
     """Any text but an empty one."""
-    return Single(words, _some_text, {"type": ["string", "number"]}, secret=secret)
+    return Single(words, _some_text, {"type": ["string", "number"]})
 
 
 def secret(words: str) -> Single[str]:
-    """Text that is never shown."""
-    return text(words, secret=True)
+    """A key, token or password: one word, never shown. Blanks around it, as of a variable read from a file, go."""
+
+    def parse(typed: str) -> str:
+        return (
+            typed.strip()
+            if re.fullmatch(r"[!-~]+", typed.strip())
+            else _unfit(f"{words}, one word of ASCII characters")
+        )
+
+    return Single(words, parse, {"type": ["string", "number"]}, secret=True)
+
+
+def hidden(words: str) -> Single[str]:
+    """One line of text that is never shown: a header, a variable for another program."""
+
+    def parse(typed: str) -> str:
+        return typed if typed.isprintable() else _unfit(f"{words} on one line")
+
+    return Single(words, parse, {"type": ["string", "number"]}, secret=True)
 
 
 def flag() -> Single[bool]:

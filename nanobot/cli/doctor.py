@@ -1,0 +1,137 @@
+"""`nanobot doctor`: look whether all is well, and say what to do if not."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from nanobot.cli.settings import config_path_of, home_of, loaded_of, workspace_of
+from nanobot.errors import ConfigError
+from nanobot.i18n import Language, say
+
+if TYPE_CHECKING:  # what looks at sockets and files is not needed for `nanobot --help`
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from nanobot.config import Loaded, ModelPreset
+    from nanobot.ops.doctor import Check, Finding
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the family to the command line."""
+    commands.add_parser("doctor", help="look whether all is well, and say what to do if not").set_defaults(func=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print every finding; 1 if one of them is a problem."""
+    from collections import Counter
+
+    from nanobot.ops.doctor import Verdict, examine
+
+    loaded = _loaded(args)
+    language = _language(loaded)
+    seen: Counter[Verdict] = Counter()
+    for check, findings in examine(_checks(args, loaded)):
+        for finding in findings:
+            seen[finding.verdict] += 1
+            said = say(finding.sentence, language, **finding.values)
+            print(f"[{say(f'doctor.{finding.verdict}', language)}] {say(check.title, language)}: {said}")
+    problems, warnings = seen[Verdict.PROBLEM], seen[Verdict.WARNING]
+    summary = "some_problems" if problems else "some_warnings" if warnings else "all_well"
+    print(say(f"doctor.{summary}", language, problems=problems, warnings=warnings))
+    return 1 if problems else 0
+
+
+def _loaded(args: argparse.Namespace) -> "Loaded | ConfigError":
+    try:
+        return loaded_of(args)
+    except ConfigError as error:
+        return error
+
+
+def _checks(args: argparse.Namespace, loaded: "Loaded | ConfigError") -> "list[Check]":
+    """The list of all checks; whoever adds a part to nanobot adds its check here."""
+    import sys
+
+    from nanobot.ops.checks import files, machine
+    from nanobot.ops.doctor import Check
+
+    home, path = home_of(args), config_path_of(args)
+    workspace = workspace_of(args) if isinstance(loaded, ConfigError) else loaded.config.workspace
+    return [
+        Check("doctor.python", machine.python),
+        Check("doctor.terminal", lambda: machine.terminal(sys.stdout.encoding)),
+        Check("doctor.config", lambda: _look_at_config(path, loaded)),
+        Check("doctor.workspace", lambda: files.workspace(workspace)),
+        Check("doctor.privacy", lambda: files.privacy((home.root, workspace))),
+        Check("doctor.disk", lambda: machine.disk(workspace)),
+        Check("doctor.model", lambda: _look_at_model(args, loaded)),
+    ]
+
+
+def _look_at_config(path: "Path", loaded: "Loaded | ConfigError") -> "Iterator[Finding]":
+    from nanobot.config.describing import literal_secrets
+    from nanobot.ops.doctor import ok, problem, warning
+
+    if isinstance(loaded, ConfigError):
+        yield problem("doctor.config_broken", error=loaded)
+        return
+    if not path.exists():
+        yield ok("doctor.config_none", path=path)
+        return
+    yield ok("doctor.config_ok", path=path)
+    if (secrets := literal_secrets(loaded)) and path.stat().st_mode & 0o077:
+        yield warning("doctor.config_secret", keys=", ".join(secrets), path=path)
+    for name, preset in loaded.config.models.items():
+        if host := _reads_key_in_plain_text(preset):
+            yield warning("doctor.config_plain_http", preset=name, host=host)
+
+
+def _reads_key_in_plain_text(preset: "ModelPreset") -> str | None:
+    from ipaddress import ip_address
+    from urllib.parse import urlsplit
+
+    address = urlsplit(preset.base_url or "")
+    host = address.hostname or ""
+    if address.scheme != "http" or not preset.api_key or host == "localhost":
+        return None
+    try:
+        return None if ip_address(host).is_loopback else host
+    except ValueError:  # a name
+        return host
+
+
+def _look_at_model(args: argparse.Namespace, loaded: "Loaded | ConfigError") -> "Iterator[Finding]":
+    from dataclasses import replace
+
+    from nanobot.config import chosen, presets
+    from nanobot.ops.doctor import Verdict, warning
+
+    if isinstance(loaded, ConfigError):
+        yield warning("doctor.later")
+        return
+    known, first = presets(loaded.config, home_of(args)), chosen(loaded.config)
+    for name in dict.fromkeys((first, *loaded.config.fallbacks)):
+        for finding in _look_at_preset(known[name]):
+            spare = name != first and finding.verdict is Verdict.PROBLEM  # the bot talks without it
+            yield replace(finding, verdict=Verdict.WARNING) if spare else finding
+
+
+def _look_at_preset(preset: "ModelPreset") -> "Iterator[Finding]":
+    from pathlib import Path
+
+    from nanobot.config import EMBEDDED
+    from nanobot.ops.checks import endpoint, engine
+
+    if preset.base_url and preset.model:
+        at = endpoint.Endpoint(preset.base_url, preset.model, preset.api_key, preset.extra_headers)
+        return endpoint.endpoint(at)
+    return engine.engine(None if preset.gguf in (None, EMBEDDED) else Path(preset.gguf))
+
+
+def _language(loaded: "Loaded | ConfigError") -> Language:
+    import os
+
+    configured = "auto" if isinstance(loaded, ConfigError) else loaded.config.language
+    if configured != "auto":
+        return configured
+    locale = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
+    return "zh" if locale.startswith("zh") else "en"

@@ -1,0 +1,1 @@
+"""What `nanobot doctor` looks at: one file per thing."""

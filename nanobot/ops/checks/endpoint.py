@@ -1,0 +1,87 @@
+"""The check of a model behind an endpoint: does it answer, take the key, have the model?"""
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from http.client import HTTPException
+from typing import Any
+
+from nanobot.ops.doctor import Finding, ok, problem, warning
+
+_SECONDS = 8.0
+_MOST_BYTES = 4 << 20
+_NOT_ALLOWED = (401, 403)
+_NOT_THERE = (404, 405)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An OpenAI-compatible endpoint, and the model wanted there."""
+
+    base_url: str
+    model: str
+    api_key: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A key goes to the host it is meant for, and to no other."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def endpoint(at: Endpoint, seconds: float = _SECONDS) -> Iterator[Finding]:
+    """Whether the endpoint answers in time, takes the key and has the model: one or two tiny requests."""
+    values: dict[str, object] = {"url": at.base_url, "model": at.model}
+    try:
+        status, body = _ask(at, "/models", None, seconds)
+        if status in _NOT_THERE:  # not every endpoint lists its models
+            tiny = {"model": at.model, "max_tokens": 1, "messages": [{"role": "user", "content": "Hi"}]}
+            status, body = _ask(at, "/chat/completions", tiny, seconds)
+    except (OSError, HTTPException) as error:
+        yield problem("doctor.model_unreachable", **values, error=_reason(error))
+        return
+    yield _judge(status, body, values)
+
+
+def _ask(at: Endpoint, path: str, body: object, seconds: float) -> tuple[int, bytes]:
+    headers = {"Content-Type": "application/json", "User-Agent": "nanobot", **at.headers}
+    if at.api_key:
+        headers.setdefault("Authorization", f"Bearer {at.api_key}")
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(at.base_url + path, data, headers)  # noqa: S310 - the configuration allows http(s)
+    try:
+        with urllib.request.build_opener(_NoRedirects).open(request, timeout=seconds) as answer:
+            return answer.status, answer.read(_MOST_BYTES)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read(_MOST_BYTES)
+
+
+def _reason(error: Exception) -> str:
+    reason = getattr(error, "reason", error)  # urllib wraps what happened
+    return getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
+
+
+def _judge(status: int, body: bytes, values: Mapping[str, object]) -> Finding:
+    if status in _NOT_ALLOWED:
+        return problem("doctor.model_key", **values, status=status)
+    if status in _NOT_THERE:
+        return problem("doctor.model_not_there", **values)
+    if status != 200:
+        return warning("doctor.model_troubled", **values, status=status)
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        return problem("doctor.model_no_api", **values)
+    known = [str(row["id"]) for row in answer.get("data") or () if isinstance(row, dict) and "id" in row]
+    if known and values["model"] not in known:
+        close = get_close_matches(str(values["model"]), known, 3, cutoff=0.3) or known[:3]
+        return warning("doctor.model_unlisted", **values, known=", ".join(close))
+    return ok("doctor.model_ok", **values)

@@ -1,0 +1,49 @@
+"""Checks of what lies on the disk: the workspace, and who may read it."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from nanobot.ops.doctor import Finding, ok, problem, warning
+from nanobot.workspace import Workspace
+
+_OTHERS = 0o077
+
+
+def workspace(root: Path) -> Iterator[Finding]:
+    """Whether the workspace is there, can be written, and has the files that shape the bot."""
+    space = Workspace(root)
+    if not root.exists():
+        yield warning("doctor.workspace_new", path=root)
+        return
+    if not root.is_dir():
+        yield problem("doctor.workspace_no_folder", path=root)
+        return
+    if not os.access(root, os.R_OK | os.W_OK | os.X_OK):
+        yield problem("doctor.workspace_read_only", path=root)
+        return
+    yield ok("doctor.workspace_ok", path=root)
+    wanted = (space.soul, space.user, space.agents, space.tools, space.memory_file)
+    if missing := [str(path.relative_to(root)) for path in wanted if not path.exists()]:
+        yield warning("doctor.workspace_files", files=", ".join(missing))
+
+
+def privacy(roots: Iterable[Path]) -> Iterator[Finding]:
+    """Whether nobody else on this machine can read these folders and files."""
+    every = list(dict.fromkeys(roots))
+    outermost = [root for root in every if root.exists() and not any(other in root.parents for other in every)]
+    findings = [finding for root in outermost if (finding := _open_to_others(root))]
+    yield from findings or [ok("doctor.privacy_ok")]
+
+
+def _open_to_others(root: Path) -> Finding | None:
+    if root.is_dir() and not root.stat().st_mode & _OTHERS:
+        return None  # nobody gets past it, whatever lies inside
+    seen = [path for path in _everything(root) if path.lstat().st_mode & _OTHERS and not path.is_symlink()]
+    return warning("doctor.privacy_open", count=len(seen), path=seen[0], root=root) if seen else None
+
+
+def _everything(root: Path) -> Iterator[Path]:
+    yield root
+    for folder, folders, files in os.walk(root):
+        yield from (Path(folder, name) for name in [*folders, *files])
