@@ -53,19 +53,23 @@ def interrupted(call: ToolCall, text: str = INTERRUPTED) -> Message:
 
 
 def window_start(messages: Sequence[Message], sizes: Sequence[float], room: float) -> int:
-    """Where to start so that the messages from there on fit into `room` (tokens, as `sizes` are).
+    """Where the earliest turn begins from which on everything fits into `room` (tokens, as `sizes` are).
 
-    The start is a user message that begins a turn, the earliest that fits; if not even the last turn
-    fits, the start of the last turn: what to leave out inside it is for `within_turn` to say.
+    If not even the last turn fits, the end of the messages.
     """
-    starts = [i for i, message in enumerate(messages) if message.role == "user" and _begins_turn(messages, i)]
-    total, fits = 0.0, len(messages)
+    total, start = 0.0, len(messages)
     for i in range(len(messages) - 1, -1, -1):
         total += sizes[i]
         if total > room:
             break
-        fits = i
-    return next((i for i in starts if i >= fits), starts[-1] if starts else 0)
+        if _begins_turn(messages, i):
+            start = i
+    return start
+
+
+def last_turn(messages: Sequence[Message]) -> int:
+    """Where the last turn begins; 0 if there is none."""
+    return next((i for i in range(len(messages) - 1, -1, -1) if _begins_turn(messages, i)), 0)
 
 
 def within_turn(messages: Sequence[Message], size: Size, room: float) -> list[Message]:
@@ -94,6 +98,8 @@ def within_turn(messages: Sequence[Message], size: Size, room: float) -> list[Me
 
 
 def _begins_turn(messages: Sequence[Message], i: int) -> bool:
+    if messages[i].role != "user":
+        return False
     return i == 0 or not messages[i].turn or messages[i].turn != messages[i - 1].turn
 
 

@@ -25,7 +25,7 @@ class Lanes:
         self._places = asyncio.Semaphore(parallel)
         self._lanes: dict[str, _Lane] = {}
         self._group = asyncio.TaskGroup()
-        self._handle: Handle | None = None
+        self._handle: Handle
 
     @asynccontextmanager
     async def open(self, handle: Handle) -> AsyncIterator[None]:
@@ -95,7 +95,7 @@ class Lanes:
     async def _run(self, key: str, lane: _Lane) -> None:
         while lane.waiting and not lane.held:
             async with self._places:
-                if lane.waiting and self._handle:  # while it waited for a place, they may have joined a turn
+                if lane.waiting:  # while it waited for a place, they may have joined a turn
                     await self._handle(lane.waiting.popleft())
         self._ended(key, lane)
 

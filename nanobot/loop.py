@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 from nanobot.authority import Origin
 from nanobot.errors import LLMError, ToolError
 from nanobot.ports import LLM, Caller, Reply, Request, Stream, Tool, ToolResult
-from nanobot.transcript import Incomplete, Message, ToolCall, Usage
+from nanobot.transcript import Incomplete, Message, ToolCall
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class Run(Protocol):
     @property
     def stream(self) -> Stream: ...
 
-    def messages(self) -> Sequence[Message]:
+    async def messages(self) -> Sequence[Message]:
         """Everything the model is to read now."""
         ...
 
@@ -45,15 +45,15 @@ class Run(Protocol):
         """Keep a message of this turn, durably, at once."""
         ...
 
-    async def record_usage(self, usage: Usage | None, asked: Sequence[Message], reply: Reply) -> None:
-        """A model call was paid for; `asked` is what it was asked."""
+    def spent(self, request: Request, reply: Reply) -> None:
+        """A model call was paid for."""
         ...
 
     async def join_waiting(self) -> None:
         """Let messages that arrived meanwhile join the turn."""
         ...
 
-    async def show_tool(self, text: str) -> None:
+    def show_tool(self, text: str) -> None:
         """Tell the person what a tool is about to do."""
         ...
 
@@ -81,14 +81,14 @@ class Loop:
         failures: list[Sequence[ToolCall]] = []
         for _ in range(self._max_steps):
             await run.join_waiting()
-            reply = await self._ask(run, run.messages(), may_call=True)
+            reply = await self._ask(run, await run.messages(), may_call=True)
             if not reply.tool_calls:
                 return await self._finish(run, reply)
             if not await self._run_tools(run, reply):
                 failures.append([ToolCall("", call.name, call.arguments) for call in reply.tool_calls])
                 if failures[-MAX_SAME_FAILURES:] == [failures[-1]] * MAX_SAME_FAILURES:
                     return Outcome("", trouble="stuck")
-        reply = await self._ask(run, [*run.messages(), SUM_UP], may_call=False)
+        reply = await self._ask(run, [*await run.messages(), SUM_UP], may_call=False)
         if not reply.text:
             return Outcome("", trouble="too_many_steps")
         return await self._finish(run, reply)
@@ -96,7 +96,7 @@ class Loop:
     async def _ask(self, run: Run, messages: Sequence[Message], *, may_call: bool) -> Reply:
         request = Request(messages, self._specs, may_call=may_call or not self._specs, turn=run.caller.turn)
         reply = await self._llm.complete(request, run.stream)
-        await run.record_usage(reply.usage, messages, reply)
+        run.spent(request, reply)
         return reply
 
     async def _finish(self, run: Run, reply: Reply) -> Outcome:
@@ -107,7 +107,7 @@ class Loop:
                 break
             so_far = Message(role="assistant", content=text)
             try:
-                reply = await self._ask(run, [*run.messages(), so_far, CONTINUE], may_call=False)
+                reply = await self._ask(run, [*await run.messages(), so_far, CONTINUE], may_call=False)
             except LLMError:
                 log.warning("the rest of a cut answer did not come", exc_info=True)
                 break
@@ -155,7 +155,7 @@ class Loop:
         if tool is None:
             return ToolResult(f"Error: there is no tool {call.name!r}. There are: {', '.join(self._tools) or 'none'}.")
         try:
-            await run.show_tool(tool.describe(arguments))
+            run.show_tool(tool.describe(arguments))
             return await tool.run(arguments, run.caller)
         except ToolError as error:
             return ToolResult(f"Error: {error}", Origin.TOOL)

@@ -92,6 +92,9 @@ class OutboundMessage:
     stats: Stats | None = None
 
 
+ProgressKind = Literal["started", "text", "restart", "step", "tool", "notice", "ended"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """What a running turn shows on the way; may be dropped without loss.
@@ -108,5 +111,5 @@ class Progress:
 
     address: Address
     turn: str
-    kind: Literal["started", "text", "restart", "step", "tool", "notice", "ended"]
+    kind: ProgressKind
     text: str = ""

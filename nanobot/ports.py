@@ -66,8 +66,8 @@ class Bus(Protocol):
         """Put a message on its way that no inbound message waits for."""
         ...
 
-    async def show(self, progress: Progress) -> None:
-        """Tell a channel how a turn is going; lost at a crash."""
+    def show(self, progress: Progress) -> None:
+        """Tell a channel how a turn is going; never waits, and is lost at a crash."""
         ...
 
     async def outgoing(self) -> OutboundMessage | Progress:

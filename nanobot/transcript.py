@@ -9,6 +9,7 @@ from nanobot.messages import Attachment, Sender
 
 MessageRole = Literal["system", "user", "assistant", "tool"]
 Incomplete = Literal["cut", "interrupted"]
+EndedHow = Literal["failed", "stopped", "interrupted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class Ended:
 
     at: str
     turn: str
-    how: Literal["failed", "stopped", "interrupted"]
+    how: EndedHow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,8 +30,8 @@ class MemoryBus:
     async def send(self, message: OutboundMessage) -> None:
         await self._outgoing.put(message)
 
-    async def show(self, progress: Progress) -> None:
-        await self._outgoing.put(progress)
+    def show(self, progress: Progress) -> None:
+        self._outgoing.put_nowait(progress)
 
     async def outgoing(self) -> OutboundMessage | Progress:
         return await self._outgoing.get()

@@ -1,0 +1,151 @@
+"""A session, and what of it the model will read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from nanobot.authority import least
+from nanobot.history import interrupted, last_turn, legal, open_calls, window_start, within_turn
+from nanobot.ids import new_id
+from nanobot.ports import Clock, SessionStore
+from nanobot.tokens import TokenEstimator
+from nanobot.transcript import Ended, EndedHow, Message, Reset, Session, Window
+
+REST = 0.5
+"""When the window must move, it moves until the conversation fills this share of its room, and then rests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interruption:
+    """A turn that the death of the process cut short: what was asked, and which tools were running."""
+
+    asked: str
+    tools: Sequence[str]
+
+
+class Conversation:
+    """Records what is said, and keeps the replay: legal, and within the window.
+
+    The replay has two parts: the turns that are over, made legal once, so that the requests of a
+    session are prefixes of one another; and the running turn, which is looked at anew in each step.
+    What a turn costs does not depend on how much was said before it.
+    """
+
+    def __init__(self, session: Session, store: SessionStore, clock: Clock, tokens: TokenEstimator) -> None:
+        self._session = session
+        self._store = store
+        self._clock = clock
+        self._tokens = tokens
+        self._running: list[Message] = []
+        self._settle(legal(session.messages))
+
+    def holds(self, session: Session) -> bool:
+        """Whether this is the conversation of that very session, not of one that was loaded anew."""
+        return self._session is session
+
+    def replay(self) -> list[Message]:
+        """What the model reads of this conversation, the running turn included."""
+        return [*self._over, *legal(self._running)]
+
+    async def record(self, message: Message, turn: str) -> None:
+        """Keep a message of the running turn durably, with an id, the time and its origin.
+
+        The model's own words come from the least trusted text that it has read in this turn.
+        """
+        origin = message.origin
+        if origin is None and message.role == "assistant":
+            origin = least(*(line.origin for line in self._running if line.origin))
+        complete = replace(message, id=new_id(), at=self._now(), turn=turn, origin=origin)
+        await self._store.append(self._session, complete)
+        self._running.append(complete)
+
+    async def end(self, turn: str, how: EndedHow | None = None) -> None:
+        """The running turn is over; `how` says so in the session if it has no complete answer."""
+        if how is not None:
+            await self._store.append(self._session, Ended(at=self._now(), turn=turn, how=how))
+        over = legal(self._running)
+        self._over += over
+        self._sizes += map(self._tokens.size, over)
+        self._running = []
+
+    async def close_calls(self) -> None:
+        """Give every open tool call of the running turn a result that says it was interrupted."""
+        for call in open_calls(self._running):
+            await self.record(interrupted(call), self._running[0].turn)
+
+    async def recover(self) -> Interruption | None:
+        """Deal with a last turn that neither was answered nor ended, because the process died in it."""
+        messages = self._session.messages
+        turn = messages[-1].turn if messages else ""
+        if not turn or turn in self._session.ended or _is_answer(messages[-1]):
+            return None
+        self._running = [message for message in messages if message.turn == turn]
+        self._settle(legal(message for message in messages if message.turn != turn))
+        calls = open_calls(self._running)
+        asked = next((message.content for message in self._running if message.role == "user"), None)
+        await self.close_calls()
+        await self.end(turn, "interrupted")
+        return Interruption(asked or "", [call.name for call in calls])
+
+    async def reset(self) -> None:
+        """Start afresh; what was said stays in the file."""
+        messages = self._session.messages
+        await self._store.append(self._session, Reset(at=self._now(), through=messages[-1].id if messages else None))
+        self._running = []
+        self._settle([])
+
+    async def make_room(self, room: float) -> None:
+        """Move the window so that the replay fits into `room` tokens. Does nothing while it fits.
+
+        It moves by a good piece, to half the room, and the place is recorded. A turn that is too long
+        by itself loses its oldest rounds of tools; one that still is too long is left out.
+        """
+        running = self._size(self._running)
+        if running > room:
+            self._running = within_turn(self._running, self._tokens.size, room * REST)
+            running = self._size(self._running)
+        if self._over and sum(self._sizes) + running > room:
+            await self._move_window(max(room * REST - running, 0))
+
+    async def _move_window(self, room: float) -> None:
+        start = window_start(self._over, self._sizes, room)
+        kept = self._over[start:]
+        if not kept:
+            last = last_turn(self._over)
+            trimmed = within_turn(self._over[last:], self._tokens.size, room)
+            if self._size(trimmed) <= room:
+                start, kept = last, trimmed
+        first = [*self._over[start:], *self._running][:1]
+        if first:
+            await self._store.append(self._session, Window(at=self._now(), start=first[0].id))
+        self._settle(kept)
+
+    def _settle(self, messages: list[Message]) -> None:
+        self._over = messages
+        self._sizes = [self._tokens.size(message) for message in messages]
+
+    def _size(self, messages: Sequence[Message]) -> float:
+        return sum(map(self._tokens.size, messages))
+
+    def _now(self) -> str:
+        return self._clock.now().isoformat(timespec="milliseconds")
+
+
+def _is_answer(message: Message) -> bool:
+    return message.role == "assistant" and not message.tool_calls and message.incomplete is None
+
+
+class Conversations:
+    """Opens each conversation once."""
+
+    def __init__(self, store: SessionStore, clock: Clock, tokens: TokenEstimator) -> None:
+        self._store = store
+        self._clock = clock
+        self._tokens = tokens
+        self._open: dict[str, Conversation] = {}
+
+    async def open(self, key: str) -> Conversation:
+        session = await self._store.load(key)
+        conversation = self._open.get(key)
+        if conversation is None or not conversation.holds(session):
+            conversation = self._open[key] = Conversation(session, self._store, self._clock, self._tokens)
+        return conversation

@@ -1,0 +1,71 @@
+"""One inbound message and all it causes."""
+
+import time
+from collections.abc import Callable
+
+from nanobot.errors import LLMErrorKind
+from nanobot.i18n import Language, say
+from nanobot.ids import new_id
+from nanobot.messages import Address, InboundMessage, Progress, ProgressKind, Stats
+from nanobot.ports import Caller
+from nanobot.transcript import Usage
+
+Show = Callable[[Progress], None]
+
+
+class Turn:
+    """What is known of a running turn, and the Stream that shows its answer growing.
+
+    `inbound` holds every message that the turn answers; the first one began it.
+    """
+
+    def __init__(self, message: InboundMessage, language: Language, show: Show) -> None:
+        self.id = new_id()
+        self.inbound = [message]
+        self.language = language
+        self.usage = Usage()
+        self.half_said = ""  # what was streamed and is not recorded yet
+        self._show = show
+        self._began = time.monotonic()
+
+    @property
+    def address(self) -> Address:
+        return self.inbound[0].address
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(self.address, self.inbound[0].authority, self.id, self.language)
+
+    def stats(self, model: str) -> Stats:
+        return Stats(self.usage.input, self.usage.output, time.monotonic() - self._began, model)
+
+    def started(self) -> None:
+        self._progress("started")
+
+    def ended(self) -> None:
+        self._progress("ended")
+
+    def step(self) -> None:
+        """What was said so far was a remark on the way to a tool."""
+        self.half_said = ""
+        self._progress("step")
+
+    def tool(self, text: str) -> None:
+        self._progress("tool", text)
+
+    def text(self, delta: str) -> None:
+        self.half_said += delta
+        self._progress("text", delta)
+
+    def restart(self) -> None:
+        self.half_said = ""
+        self._progress("restart")
+
+    def waiting(self, seconds: float, kind: LLMErrorKind) -> None:
+        self._progress("notice", say(f"waiting.{kind}", self.language, seconds=round(seconds)))
+
+    def fallback(self, preset: str, kind: LLMErrorKind) -> None:
+        self._progress("notice", say("waiting.fallback", self.language, model=preset))
+
+    def _progress(self, kind: ProgressKind, text: str = "") -> None:
+        self._show(Progress(address=self.address, turn=self.id, kind=kind, text=text))

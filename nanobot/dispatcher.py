@@ -1,0 +1,114 @@
+"""A message from the bus becomes a command, an answer to a question, or a turn in its lane."""
+
+import asyncio
+import logging
+
+from nanobot.agent.agent import Agent
+from nanobot.agent.languages import Languages
+from nanobot.agent.questions import Questions
+from nanobot.authority import Role
+from nanobot.commands.router import Answer, Call, Command, Router, parse
+from nanobot.errors import NanobotError
+from nanobot.i18n import Language, say
+from nanobot.ids import new_id
+from nanobot.lanes import Lanes
+from nanobot.messages import InboundMessage, OutboundMessage
+from nanobot.ports import Bus
+
+log = logging.getLogger(__name__)
+
+
+class Dispatcher:
+    """Runs until cancelled."""
+
+    def __init__(
+        self, bus: Bus, lanes: Lanes, agent: Agent, router: Router, questions: Questions, languages: Languages
+    ) -> None:
+        self._bus = bus
+        self._lanes = lanes
+        self._agent = agent
+        self._router = router
+        self._questions = questions
+        self._languages = languages
+
+    async def run(self) -> None:
+        async with self._lanes.open(self._handle), asyncio.TaskGroup() as immediate:
+            while True:
+                message = await self._bus.receive()
+                if message.answers is not None and self._questions.answer(message):
+                    await self._bus.finish([message], None)
+                elif (command := self._command(message)) and command[0].immediate:
+                    immediate.create_task(self._run_command(message, *command))
+                elif message.answers is not None:
+                    await self._bus.finish([message], self._too_late(message))
+                else:
+                    self._lanes.put(message)
+
+    async def _handle(self, message: InboundMessage) -> None:
+        """Deal with a message whose turn has come. Whatever goes wrong, the person hears of it."""
+        if command := self._command(message):
+            await self._run_command(message, *command)
+            return
+        turn = self._agent.turn(message)
+        answer: OutboundMessage | None = None
+        try:
+            answer = await self._agent.run(turn)
+        except asyncio.CancelledError:
+            if self._lanes.is_stopping(message.address.session_key):
+                await self._bus.finish(turn.inbound, None)
+            raise
+        except Exception as error:
+            answer = self._failure(message, error)
+        await self._bus.finish(turn.inbound, answer)
+
+    async def _run_command(self, message: InboundMessage, command: Command, argument: str) -> None:
+        call = Call(message, argument, self._language(message, argument))
+        try:
+            answer = await self._answer(command, call)
+        except Exception as error:
+            await self._bus.finish([message], self._failure(message, error))
+        else:
+            await self._bus.finish([message], _notice(message, answer))
+
+    async def _answer(self, command: Command, call: Call) -> Answer:
+        if call.message.authority.role.rank > command.role.rank:
+            return Answer(call.say("command.not_allowed", command=command.name))
+        return await command.handler(call)
+
+    def _command(self, message: InboundMessage) -> tuple[Command, str] | None:
+        """The command that a message calls; an unknown one is answered with a suggestion, never by the model."""
+        parsed = parse(message.text)
+        if parsed is None or message.files:
+            return None
+        return self._router.find(message.text) or (Command("unknown", self._unknown, immediate=True), parsed[0])
+
+    async def _unknown(self, call: Call) -> Answer:
+        meant = self._router.suggestion(call.argument)
+        key = "command.unknown_suggestion" if meant else "command.unknown"
+        return Answer(call.say(key, name=call.argument, meant=meant))
+
+    def _too_late(self, message: InboundMessage) -> OutboundMessage:
+        return _notice(message, Answer(say("command.question_over", self._language(message))))
+
+    def _failure(self, message: InboundMessage, error: Exception) -> OutboundMessage:
+        language = self._language(message)
+        if isinstance(error, NanobotError):
+            log.warning("%s: %s", message.address.session_key, error)
+            return _notice(message, Answer(say("command.failed", language, reason=error)))
+        log.error("%s: a bug", message.address.session_key, exc_info=error)
+        return _notice(message, Answer(say("command.bug", language)))
+
+    def _language(self, message: InboundMessage, words: str = "") -> Language:
+        self._languages.hear(message.address.session_key, words)
+        return self._languages.of(message.address.session_key)
+
+
+def _notice(message: InboundMessage, answer: Answer) -> OutboundMessage:
+    return OutboundMessage(
+        id=new_id(),
+        address=message.address,
+        text=answer.text,
+        kind="question" if answer.buttons else "notice",
+        reply_to=message.id,
+        buttons=tuple(answer.buttons),
+    )
