@@ -1,0 +1,107 @@
+"""One chat in order, chats side by side."""
+
+import asyncio
+
+from nanobot.authority import OWNER_IN_TERMINAL
+from nanobot.lanes import Lanes
+from nanobot.messages import Address, InboundMessage, Sender
+
+
+def message(text: str, chat: str = "a") -> InboundMessage:
+    return InboundMessage(
+        id=text, address=Address("cli", chat), sender=Sender("1"), authority=OWNER_IN_TERMINAL, text=text
+    )
+
+
+class Recorder:
+    """Handles messages: those that start with "wait" wait until released."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.done: list[str] = []
+        self.release = asyncio.Event()
+        self.busy = 0
+        self.most = 0
+
+    async def __call__(self, message: InboundMessage) -> None:
+        self.begun.append(message.text)
+        self.busy += 1
+        self.most = max(self.most, self.busy)
+        try:
+            if message.text.startswith("wait"):
+                await self.release.wait()
+        finally:
+            self.busy -= 1
+        self.done.append(message.text)
+
+
+async def settle() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_a_session_is_handled_in_order_while_others_go_on() -> None:
+    lanes, handle = Lanes(parallel=4), Recorder()
+    async with lanes.open(handle):
+        for one in (message("wait 1"), message("2"), message("other", chat="b")):
+            lanes.put(one)
+        await settle()
+        assert handle.done == ["other"]
+        handle.release.set()
+        await settle()
+        assert handle.done == ["other", "wait 1", "2"]
+        assert not lanes.is_busy("cli:a")
+
+
+async def test_no_more_sessions_run_at_once_than_allowed() -> None:
+    lanes, handle = Lanes(parallel=2), Recorder()
+    async with lanes.open(handle):
+        for n in range(6):
+            lanes.put(message(f"wait {n}", chat=str(n)))
+        await settle()
+        assert len(handle.begun) == 2
+        handle.release.set()
+        await settle()
+    assert handle.most == 2
+    assert len(handle.done) == 6
+
+
+async def test_stop_ends_what_runs_and_keeps_what_waits_for_the_next_message() -> None:
+    lanes, handle = Lanes(parallel=2), Recorder()
+    async with lanes.open(handle):
+        lanes.put(message("wait"))
+        lanes.put(message("kept"))
+        await settle()
+        assert await lanes.stop("cli:a") == (True, 1)
+        await settle()
+        assert handle.done == []
+        lanes.put(message("next"))
+        await settle()
+    assert handle.done == ["kept", "next"]
+
+
+async def test_stop_with_nothing_running_says_so() -> None:
+    async with (lanes := Lanes(parallel=1)).open(Recorder()):
+        assert await lanes.stop("cli:a") == (False, 0)
+
+
+async def test_a_running_turn_takes_the_waiting_messages_that_are_to_join_it() -> None:
+    lanes, handle = Lanes(parallel=1), Recorder()
+    async with lanes.open(handle):
+        for text in ("wait", "join 1", "other person", "join 2"):
+            lanes.put(message(text))
+        await settle()
+        taken = lanes.take("cli:a", lambda one: one.text.startswith("join"))
+        assert [one.text for one in taken] == ["join 1", "join 2"]
+        handle.release.set()
+        await settle()
+    assert handle.done == ["wait", "other person"]
+
+
+async def test_leaving_cancels_what_runs() -> None:
+    lanes, handle = Lanes(parallel=1), Recorder()
+    async with lanes.open(handle):
+        lanes.put(message("wait"))
+        await settle()
+    assert handle.done == []
+    assert handle.busy == 0
