@@ -82,8 +82,8 @@ def _picture(place: Place, mime: str, size: int) -> ToolResult:
 def _part(name: str, text: Text, wanted: ReadArguments, limit: int) -> str:
     """The wanted lines as far as they fit, between what must be known about them."""
     lines = text.lines()
-    if not lines:
-        return f"({name} is empty)"
+    if not any(line.strip() for line in lines):
+        return f"({name} has nothing but {len(lines)} blank lines)" if lines else f"({name} is empty)"
     if wanted.start > len(lines):
         raise ToolError(f"{name} ends at line {len(lines)}; start {wanted.start} is behind it.")
     chosen = lines[wanted.start - 1 :][: wanted.lines]

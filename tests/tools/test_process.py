@@ -1,0 +1,205 @@
+"""Commands run, end, and leave nothing behind."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nanobot.tools import process
+from nanobot.tools.environment import clean
+from nanobot.tools.shell import ExecPolicy
+from tests.tools.desk import OWNER, Desk
+
+ALLOWED = ExecPolicy(owner="allow", timeout=30.0)
+HURRIED = ExecPolicy(owner="allow", timeout=2.0)
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Desk:
+    return Desk(tmp_path, policy=ALLOWED)
+
+
+@pytest.fixture
+def hurried(tmp_path: Path) -> Desk:
+    return Desk(tmp_path, policy=HURRIED)
+
+
+def pids(desk: Desk, name: str = "pids") -> list[int]:
+    """Those that a test's commands have written down."""
+    return [int(line) for line in (desk.root / name).read_text().split()]
+
+
+async def gone(*numbers: int) -> None:
+    """Return when none of these processes runs any more."""
+    async with asyncio.timeout(20):
+        await asyncio.gather(*(asyncio.to_thread(wait_until_gone, number) for number in numbers))
+
+
+def wait_until_gone(number: int) -> None:
+    """A zombie is gone: it only waits for a parent that may be slow."""
+    while True:
+        state = subprocess.run(["ps", "-o", "state=", "-p", str(number)], capture_output=True, text=True, check=False)
+        if state.stdout.strip()[:1] in ("", "Z"):
+            return
+        time.sleep(0.01)
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/dev/fd").iterdir()))
+
+
+async def test_output_errors_and_exit_code_are_reported(shell: Desk) -> None:
+    assert await shell.text("exec", command="echo out; echo err >&2; exit 3") == "out\nerr\n[exit code 3]"
+    assert await shell.text("exec", command="true") == "[no output]\n[exit code 0]"
+    assert "[ended by signal 9]" in await shell.text("exec", command="kill -9 $$")
+
+
+async def test_it_runs_in_the_workspace_with_nothing_to_read(shell: Desk) -> None:
+    assert await shell.text("exec", command="pwd") == f"{shell.root}\n[exit code 0]"
+    async with asyncio.timeout(20):
+        assert await shell.text("exec", command="cat; echo end") == "end\n[exit code 0]"
+
+
+async def test_no_secret_is_inherited(shell: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-do-not-tell")
+    monkeypatch.setenv("TELEGRAM_TOKEN", "123:do-not-tell")
+    monkeypatch.setenv("SSH_AUTH_SOCK", "/tmp/do-not-tell")
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    text = await shell.text("exec", command="env")
+    assert "do-not-tell" not in text
+    assert "LANG=C.UTF-8" in text
+    assert f"HOME={os.environ['HOME']}" in text
+
+
+def test_the_path_holds_no_folder_in_which_the_model_could_write_programs() -> None:
+    assert clean({"PATH": ".::bin:/usr/bin"})["PATH"] == "/usr/bin"
+    assert clean({"PATH": "."})["PATH"].startswith("/usr/local/bin")
+    assert set(clean({"A": "1", "HOME": "/h", "LC_ALL": "C"})) == {"HOME", "LC_ALL", "PATH", "TERM"}
+
+
+async def test_when_the_time_is_up_the_whole_group_ends(hurried: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_GRACE", 0.3)
+    commands = {
+        "a": "echo $$ >>a; sleep 600 & echo $! >>a; sleep 600",
+        "b": "trap '' TERM; echo $$ >>b; sleep 600 & echo $! >>b; while :; do sleep 600; done",
+        "c": "sh -c 'echo $$ >>c; sh -c \"echo \\$\\$ >>c; sleep 600\"'",
+        "d": "echo $$ >>d; (sleep 600 >/dev/null 2>&1 & echo $! >>d); sleep 600",
+    }
+    async with asyncio.timeout(60):
+        texts = await asyncio.gather(
+            *(hurried.text("exec", command=f"echo before; {command}") for command in commands.values())
+        )
+    assert texts == ["before\n[ended after 2 seconds, the limit; its processes are gone]"] * 4
+    for name in commands:
+        assert len(pids(hurried, name)) == 2
+        await gone(*pids(hurried, name))
+
+
+async def test_stopping_the_turn_ends_the_whole_group(shell: Desk) -> None:
+    os.mkfifo(shell.root / "ready")
+    command = "sleep 600 & echo $$ $! >pids; echo >ready; sleep 600"
+    running = asyncio.create_task(shell.call("exec", command=command))
+    await asyncio.to_thread((shell.root / "ready").read_text)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await gone(*pids(shell))
+
+
+async def test_stopping_twice_does_not_leave_a_stubborn_process(shell: Desk) -> None:
+    os.mkfifo(shell.root / "ready")
+    running = asyncio.create_task(
+        shell.call("exec", command="trap '' TERM; echo $$ >pids; echo >ready; while :; do sleep 1; done")
+    )
+    await asyncio.to_thread((shell.root / "ready").read_text)
+    running.cancel()
+    await asyncio.sleep(0.05)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await gone(*pids(shell))
+
+
+@pytest.mark.parametrize("turns", range(12))
+async def test_stopping_at_any_moment_of_the_start_leaves_nothing(shell: Desk, turns: int) -> None:
+    running = asyncio.create_task(shell.call("exec", command="echo $$ >>pids; sleep 600"))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    if turns > 6:
+        await asyncio.sleep(0.001 * turns)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    if (shell.root / "pids").exists():
+        await gone(*pids(shell))
+
+
+async def test_what_is_left_in_the_background_ends_with_the_command(shell: Desk) -> None:
+    async with asyncio.timeout(30):
+        text = await shell.text("exec", command="sleep 600 & echo $! >pids; echo done")
+    assert text == "done\n[exit code 0]\n[what it had left running in the background was ended, too]"
+    await gone(*pids(shell))
+
+
+async def test_a_daemon_that_left_the_group_and_holds_the_pipe_does_not_hold_the_tool(shell: Desk) -> None:
+    daemon = "import os, time; os.setsid(); print(os.getpid(), file=open('pids', 'w')); time.sleep(600)"
+    async with asyncio.timeout(30):
+        text = await shell.text(
+            "exec", command=f'{sys.executable} -c "{daemon}" & while [ ! -s pids ]; do sleep 0.01; done; echo done'
+        )
+    for number in pids(shell):
+        os.kill(number, 9)
+    assert text.startswith("done\n[exit code 0]")
+
+
+async def test_endless_output_fills_neither_memory_nor_disk(hurried: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_KEPT_HEAD", 100_000)
+    monkeypatch.setattr(process, "_KEPT_TAIL", 50_000)
+    async with asyncio.timeout(30):
+        text = await hurried.text("exec", command="yes")
+    assert len(text) < 20_000
+    assert "characters are left out" in text
+    spilled = list((hurried.root / "spill").iterdir())
+    assert len(spilled) == 1
+    assert spilled[0].stat().st_size < 200_000
+    assert "bytes of output were not kept" in spilled[0].read_text()
+
+
+async def test_head_and_tail_of_a_long_output_are_shown_and_the_rest_can_be_read(shell: Desk) -> None:
+    text = await shell.text("exec", command="i=0; while [ $i -lt 9000 ]; do echo line $i; i=$((i+1)); done; exit 7")
+    assert text.startswith("line 0\n")
+    assert text.endswith("line 8999\n[exit code 7]")
+    hint = next(line for line in text.split("\n") if line.startswith("[…"))
+    path = hint.split("path ")[1].split(",")[0]
+    start = int(hint.split("start ")[1].split(" ")[0])
+    shown = text.split("\n").index(hint)
+    rest = await shell.text("read_file", path=path, start=start)
+    assert rest.split("\n")[1] in (f"line {shown - 1}", f"line {shown}")
+    assert (shell.root / path).stat().st_mode & 0o777 == 0o600
+
+
+async def test_output_is_made_readable(shell: Desk) -> None:
+    painted = r"printf '\033[31mred\033[0m \033]0;title\007plain\n10%%\r50%%\r100%%\r\nbell\007 nul\000 byte\377\n'"
+    assert await shell.text("exec", command=painted) == (
+        "red plain\n100%\nbell\ufffd nul\ufffd byte\ufffd\n[exit code 0]"
+    )
+
+
+async def test_many_commands_run_side_by_side(shell: Desk) -> None:
+    texts = await asyncio.gather(*(shell.text("exec", OWNER, command=f"echo {number}") for number in range(20)))
+    assert texts == [f"{number}\n[exit code 0]" for number in range(20)]
+
+
+async def test_no_descriptor_is_left_open(shell: Desk) -> None:
+    await shell.text("exec", command="true")
+    before = open_descriptors()
+    for _ in range(5):
+        await shell.text("exec", command="echo x")
+        await shell.refusal("read_file", path="missing/x")
+        await shell.refusal("write_file", path="memory", content="x")
+    await asyncio.sleep(0)  # the last pipe closes in the loop's next round
+    assert open_descriptors() <= before
