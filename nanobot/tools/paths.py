@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from nanobot.authority import Authority, Scope, may_touch
 from nanobot.errors import ToolError
+from nanobot.tools import shown
 from nanobot.tools.shown import one_line
 from nanobot.workspace import Workspace, is_guarded, is_hidden, is_hidden_elsewhere, is_note, is_remembered, scope_of
 
@@ -32,7 +33,7 @@ class Place:
     @property
     def name(self) -> str:
         """What the model calls it: relative in the workspace, absolute elsewhere."""
-        return one_line(str(self.inside if self.in_workspace else self.path), limit=4096)
+        return shown.name(self.inside if self.in_workspace else self.path)
 
     @property
     def folder(self) -> "Place":

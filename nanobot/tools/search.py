@@ -19,7 +19,7 @@ from nanobot.tools.spill import Spill
 from nanobot.tools.text import decode
 
 if TYPE_CHECKING:
-    from regex import Pattern
+    from regex import Match, Pattern
 
 _SECONDS = 10.0
 _MAX_FOUND = 500
@@ -66,6 +66,12 @@ class Search:
     @property
     def seconds_left(self) -> float:
         return 0.0 if self._withdrawn else self._until - time.monotonic()
+
+    def first_match(self, pattern: "Pattern[str]", line: str) -> "Match[str] | None":
+        """Where it stands in a line. Raises TimeoutError when the time of the whole search is up."""
+        if (left := self.seconds_left) <= 0:
+            raise TimeoutError
+        return pattern.search(line, timeout=left, concurrent=True)
 
     def locate(self, path: str) -> Place:
         return self.disk.sandbox.locate(path, self._authority)
@@ -134,8 +140,11 @@ class ListDir:
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
         wanted = schema.parse(arguments, ListArguments)
-        search = Search(self._disk, caller.authority)
-        text = await search.run(lambda search: [_shown(entry) for entry in search.entries(search.locate(wanted.path))])
+
+        def work(search: Search) -> list[str]:
+            return [_shown(entry) for entry in search.entries(search.locate(wanted.path))]
+
+        text = await Search(self._disk, caller.authority).run(work)
         return ToolResult(await self._spill.fit(text, caller.authority.scope, "list"))
 
 
@@ -187,7 +196,7 @@ class Grep:
 
 
 def _shown(entry: Entry) -> str:
-    name = shown.one_line(entry.name, 255)
+    name = shown.name(entry.name)
     return {"folder": f"{name}/", "file": f"{name}  {entry.size:,} bytes", "link": f"{name}  (a link)"}.get(
         entry.kind, f"{name}  (a device or a pipe)"
     )
@@ -222,7 +231,7 @@ def _matching_lines(search: Search, places: Iterable[Place], pattern: "Pattern[s
         skipped += text is None
         for number, line in enumerate(text.lines() if text else [], 1):
             try:
-                match = pattern.search(line, timeout=max(search.seconds_left, 0.001), concurrent=True)
+                match = search.first_match(pattern, line)
             except TimeoutError:
                 search.notes.append(f"gave up at {place.name}, line {number}: the expression takes too long")
                 return

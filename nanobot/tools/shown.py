@@ -12,6 +12,11 @@ def visible(text: str) -> str:
     return _TREACHEROUS.sub("\ufffd", text)
 
 
+def name(path: object) -> str:
+    """A path as it is written, each blank in its place, but never in two lines."""
+    return re.sub(r"[\n\t]", "\ufffd", visible(str(path)))
+
+
 def one_line(text: str, limit: int = 80) -> str:
     """The text on one line, cut with a mark."""
     line = " ".join(visible(text).split())

@@ -23,6 +23,12 @@ async def test_a_folder_is_listed_with_kinds_and_sizes(desk: Desk) -> None:
     assert "does not exist" in await desk.refusal("list_dir", path="missing")
 
 
+async def test_a_name_is_shown_with_every_blank_so_that_it_can_be_read(desk: Desk) -> None:
+    desk.put(" a  b.txt", "needle")
+    (name,) = (await desk.text("find_files", pattern="*")).split("\n")
+    assert await desk.text("read_file", path=name) == "needle"
+
+
 async def test_a_name_cannot_pretend_to_be_another_line(desk: Desk) -> None:
     desk.put("x\nfake.txt  1 bytes")
     assert len((await desk.text("list_dir")).split("\n")) == 2
@@ -141,6 +147,6 @@ async def test_a_very_deep_folder_is_searched_to_its_end(desk: Desk) -> None:
     os.close(os.open("end.txt", os.O_CREAT | os.O_WRONLY, dir_fd=folder))
     os.close(folder)
     found = await desk.text("find_files", pattern="end.txt")
-    await asyncio.to_thread(subprocess.run, ["rm", "-r", desk.root / "d"], check=True)  # pytest would go too deep
+    await asyncio.to_thread(subprocess.run, ["rm", "-r", str(desk.root / "d")], check=True)  # pytest would go too deep
     assert found.endswith("end.txt")
     assert len(found) > 2_400

@@ -111,6 +111,18 @@ async def test_a_program_on_the_list_may_not_do_more_than_it_seems(tmp_path: Pat
     assert "git version" in await desk.text("exec", command="git --version")
 
 
+async def test_files_of_the_workspace_cannot_make_a_harmless_git_command_run_others(restricted: Desk) -> None:
+    for path, content in {
+        "HEAD": "ref: refs/heads/main\n",
+        "refs/x": "",
+        "objects/x": "",
+        "config": '[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = "touch pwn; false"\n',
+    }.items():
+        await restricted.call("write_file", path=path, content=content)
+    await restricted.text("exec", command="git status")
+    assert not list(restricted.root.rglob("pwn"))
+
+
 async def test_after_three_refusals_in_a_turn_the_matter_ends(restricted: Desk) -> None:
     for number in range(3):
         assert "Allowed are commands" in await restricted.refusal("exec", command=f"touch {number}")
