@@ -8,7 +8,7 @@ _INHERITED = frozenset(
 )
 _USUAL_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
-# The model can write files that git, unless told, takes for a bare repository: with a configuration that names programs.
+# The model can write files that git takes for a bare repository, with a configuration that names programs to run.
 _GIT = {"safe.bareRepository": "explicit", "core.fsmonitor": "false"}
 
 

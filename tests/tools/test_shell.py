@@ -116,7 +116,8 @@ async def test_files_of_the_workspace_cannot_make_a_harmless_git_command_run_oth
         "HEAD": "ref: refs/heads/main\n",
         "refs/x": "",
         "objects/x": "",
-        "config": '[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = "touch pwn; false"\n',
+        "config": f"[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = {restricted.root}\n"
+        '\tfsmonitor = "touch pwn; false"\n',
     }.items():
         await restricted.call("write_file", path=path, content=content)
     await restricted.text("exec", command="git status")
