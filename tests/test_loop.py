@@ -1,0 +1,174 @@
+"""Ask, run tools, ask again, until it answers."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from nanobot.authority import OWNER_IN_TERMINAL, Origin
+from nanobot.errors import LLMError, LLMErrorKind
+from nanobot.history import legal
+from nanobot.loop import Loop, Outcome
+from nanobot.messages import Address
+from nanobot.ports import Caller, Reply, Request, Stream, Tool
+from nanobot.transcript import Message, ToolCall
+from tests.fakes.llm import ScriptedLLM, calls, says
+from tests.fakes.tools import Echo
+
+
+class Silent:
+    """A Stream that nobody watches."""
+
+    def text(self, delta: str) -> None: ...
+    def restart(self) -> None: ...
+    def waiting(self, seconds: float, kind: LLMErrorKind) -> None: ...
+    def fallback(self, preset: str, kind: LLMErrorKind) -> None: ...
+
+
+class Recording:
+    """A Run in memory."""
+
+    def __init__(self, *joining: str) -> None:
+        self.recorded: list[Message] = [Message(role="user", content="go")]
+        self.shown: list[str] = []
+        self.caller = Caller(Address("cli", "test"), OWNER_IN_TERMINAL, "turn", "en")
+        self.stream: Stream = Silent()
+        self._joining = list(joining)
+
+    async def messages(self) -> Sequence[Message]:
+        return legal(self.recorded)
+
+    async def record(self, message: Message) -> None:
+        self.recorded.append(message)
+
+    def spent(self, request: Request, reply: Reply) -> None: ...
+
+    async def join_waiting(self) -> None:
+        if self._joining and len(self.recorded) > 1:
+            self.recorded.append(Message(role="user", content=self._joining.pop(0)))
+
+    def show_tool(self, text: str) -> None:
+        self.shown.append(text)
+
+    @property
+    def results(self) -> list[str | None]:
+        return [message.content for message in self.recorded if message.role == "tool"]
+
+
+async def run(llm: ScriptedLLM, *tools: Tool, turn: Recording | None = None, max_steps: int = 40) -> Outcome:
+    return await Loop(llm, tools, max_steps=max_steps).run(turn or Recording())
+
+
+async def test_tools_run_until_the_model_answers() -> None:
+    echo, turn = Echo(), Recording()
+    llm = ScriptedLLM(calls("echo", '{"text": "hi"}', text="Let me see."), says("done"))
+
+    assert await run(llm, echo, turn=turn) == Outcome("done")
+    assert echo.calls == [{"text": "hi"}]
+    assert [(m.role, m.content) for m in turn.recorded] == [
+        ("user", "go"),
+        ("assistant", "Let me see."),
+        ("tool", "hi"),
+        ("assistant", "done"),
+    ]
+    assert turn.recorded[2].origin is Origin.TOOL
+    assert turn.shown == ["echo hi"]
+
+
+async def test_calls_that_only_read_run_side_by_side_and_others_one_by_one() -> None:
+    def three(name: str) -> Reply:
+        return Reply("", tuple(ToolCall(f"c{n}", name, f'{{"text": "{n}"}}') for n in range(3)))
+
+    reading, writing, turn = Echo("look"), Echo("write", reads_only=False), Recording()
+    await run(ScriptedLLM(three("look"), three("write"), says("done")), reading, writing, turn=turn)
+
+    assert reading.most_running == 3
+    assert writing.most_running == 1
+    assert turn.results == ["0", "1", "2"] * 2
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (calls("nope"), "there is no tool 'nope'"),
+        (calls("echo", '{"fail": "tool"}'), "do it otherwise"),
+        (calls("echo", '{"fail": "bug"}'), "the log has the details"),
+        (calls("echo", '{"text": "li'), "not valid JSON"),
+        (calls("echo", "[1]"), "must be a JSON object"),
+        (calls("echo", "null"), "must be a JSON object"),
+        (calls("echo", '{"text": "half"}', finish="length"), "cut this call"),
+    ],
+)
+async def test_what_goes_wrong_with_a_call_is_told_to_the_model(call: Reply, told: str) -> None:
+    turn = Recording()
+
+    assert await run(ScriptedLLM(call, says("I see")), Echo(), turn=turn) == Outcome("I see")
+    assert told in (turn.results[0] or "")
+    assert "secret detail" not in (turn.results[0] or "")
+
+
+@pytest.mark.parametrize("arguments", ['{"path": "notes.md", "content": "line', "[]", "null"])
+async def test_a_broken_call_is_neither_run_nor_stored_broken(arguments: str) -> None:
+    echo, turn = Echo(), Recording()
+    await run(ScriptedLLM(calls("echo", arguments), says("ok")), echo, turn=turn)
+
+    assert echo.calls == []
+    assert turn.recorded[1].tool_calls[0].arguments == "{}"
+
+
+async def test_a_tool_without_arguments_runs_with_none() -> None:
+    echo, turn = Echo(), Recording()
+    await run(ScriptedLLM(calls("echo", ""), says("ok")), echo, turn=turn)
+
+    assert echo.calls == [{}]
+    assert turn.recorded[1].tool_calls[0].arguments == "{}"
+
+
+async def test_a_model_that_repeats_the_same_broken_call_is_stopped() -> None:
+    llm = ScriptedLLM(calls("echo", '{"text'))
+
+    assert (await run(llm, Echo())).trouble == "stuck"
+    assert len(llm.requests) == 2
+
+
+async def test_after_the_last_step_it_is_asked_once_more_without_tools() -> None:
+    llm = ScriptedLLM(calls("echo"), calls("echo"), says("what I found"))
+
+    assert await run(llm, Echo(), max_steps=2) == Outcome("what I found")
+    assert [request.may_call for request in llm.requests] == [True, True, False]
+
+
+async def test_it_ends_even_if_the_model_wants_nothing_but_tools() -> None:
+    assert (await run(ScriptedLLM(calls("echo")), Echo(), max_steps=3)).trouble == "too_many_steps"
+
+
+async def test_an_answer_cut_by_the_output_limit_is_continued_and_stored_as_one() -> None:
+    llm, turn = ScriptedLLM(says("The answer ", finish="length"), says("is 42.")), Recording()
+
+    assert await run(llm, turn=turn) == Outcome("The answer is 42.")
+    assert [m.content for m in turn.recorded] == ["go", "The answer is 42."]
+    assert llm.requests[0].messages != llm.requests[1].messages
+
+
+async def test_an_answer_that_stays_cut_says_so() -> None:
+    turn = Recording()
+    outcome = await run(ScriptedLLM(says("more ", finish="length")), turn=turn)
+
+    assert outcome.incomplete == "cut"
+    assert turn.recorded[-1].incomplete == "cut"
+    assert outcome.text == "more more more more "
+
+
+async def test_a_message_that_arrives_meanwhile_joins_at_the_next_step() -> None:
+    turn = Recording("also this")
+    llm = ScriptedLLM(calls("echo"), says("both"))
+    await run(llm, Echo(), turn=turn)
+
+    assert llm.seen[-1] == ("user", "also this")
+
+
+async def test_when_the_model_fails_what_was_said_is_kept() -> None:
+    turn = Recording()
+    with pytest.raises(LLMError):
+        await run(ScriptedLLM(calls("echo"), LLMError("server")), Echo(), turn=turn)
+
+    assert [m.role for m in turn.recorded] == ["user", "assistant", "tool"]
