@@ -253,6 +253,15 @@ async def test_a_workspace_in_an_allowed_folder_keeps_its_own_rules(tmp_path: Pa
     assert "hidden-words" not in found
 
 
+async def test_where_capitals_do_not_count_the_workspace_is_known_by_any_spelling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(tmp_path, allowed_dirs=[tmp_path])
+    desk.put("sessions/cli/a.jsonl", SECRET)
+    monkeypatch.setattr(Path, "samefile", lambda self, other: str(self).casefold() == str(other).casefold())
+    assert "not open" in await desk.refusal("read_file", path=str(tmp_path / "WS/sessions/cli/a.jsonl"))
+
+
 async def test_system_folders_stay_closed_even_if_everything_is_allowed(tmp_path: Path) -> None:
     desk = Desk(tmp_path, allowed_dirs=[Path("/")])
     assert "outside" in await desk.refusal("read_file", path="/proc/self/environ")
