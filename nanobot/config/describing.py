@@ -33,22 +33,21 @@ def table() -> str:
 
 def _lines(section: Section[Any], value: object, node: Node | None, indent: str) -> Iterator[str]:
     for each in keys_of(section.cls):
-        item = getattr(value, each.name)
-        yield from _line(each.name, each.kind, item, _inside(node, each.name), indent)
+        item, inner = getattr(value, each.name), _inside(node, each.name)
+        if isinstance(each.kind, Section) and item is not None:
+            yield from _group(each.name, each.kind, item, inner, indent)
+        elif isinstance(each.kind, MapOf) and isinstance(each.kind.kind, Section) and item:
+            yield f"{indent}{each.name}:"
+            for name, preset in item.items():
+                yield from _group(name, each.kind.kind, preset, _inside(inner, name), f"{indent}  ")
+        else:
+            source = "" if inner is None or is_null(inner) else f"  # {inner.place}"
+            yield f"{indent}{each.name}: {_flow(each.show(item))}{source}"
 
 
-def _line(name: str, kind: Kind[Any], value: Any, node: Node | None, indent: str) -> Iterator[str]:
-    head = f"{indent}{_flow(name)}:"
-    if isinstance(kind, Section) and value is not None:
-        yield head
-        yield from _lines(kind, value, node, f"{indent}  ")
-    elif isinstance(kind, MapOf) and isinstance(kind.kind, Section) and value:
-        yield head
-        for key, item in value.items():
-            yield from _line(key, kind.kind, item, _inside(node, key), f"{indent}  ")
-    else:
-        shown = _flow(None if value is None else kind.show(value))
-        yield f"{head} {shown}" + ("" if is_null(node) or node is None else f"  # {node.place}")
+def _group(name: str, kind: Section[Any], value: object, node: Node | None, indent: str) -> Iterator[str]:
+    yield f"{indent}{_flow(name)}:"
+    yield from _lines(kind, value, node, f"{indent}  ")
 
 
 def _inside(node: Node | None, name: str) -> Node | None:

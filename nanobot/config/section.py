@@ -29,6 +29,10 @@ class Key:
     needed: bool
     default: object = None
 
+    def show(self, value: Any) -> object:
+        """A value of the key as one would write it in YAML, secrets masked."""
+        return None if value is None and self.default is None else self.kind.show(value)
+
 
 def key(kind: Kind[T], default: T, doc: str) -> T:
     """Declare a key with a default."""
@@ -84,8 +88,7 @@ class Section(Generic[G]):
         return self.cls(**values)
 
     def show(self, value: G) -> object:
-        shown = {each.name: (each.kind, getattr(value, each.name)) for each in keys_of(self.cls)}
-        return {name: None if item is None else kind.show(item) for name, (kind, item) in shown.items()}
+        return {each.name: each.show(getattr(value, each.name)) for each in keys_of(self.cls)}
 
     def schema(self) -> Schema:
         keys = list(keys_of(self.cls))

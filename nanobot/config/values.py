@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from nanobot.config.kinds import NUMBER, WHOLE, Schema, Single, UnfitError
 from nanobot.config.nodes import Node
 
-_SPAN = re.compile(r"([0-9]{1,9}(?:\.[0-9]+)?)(ms|s|m|h|d)")
+_SPAN = re.compile(r"([0-9]{1,12}(?:\.[0-9]+)?)(ms|s|m|h|d)")
 _SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-_SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]+)?) ?([KMG]?B)", re.IGNORECASE)
+_SIZE = re.compile(r"([0-9]{1,12}(?:\.[0-9]+)?) ?([KMG]?B)", re.IGNORECASE)
 _BYTES = {"GB": 1 << 30, "MB": 1 << 20, "KB": 1 << 10, "B": 1}
 _ID = r"-?[1-9][0-9]{0,19}"
 _HOURS = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9]) ?- ?([01]?[0-9]|2[0-3]):([0-5][0-9])")
@@ -301,7 +301,7 @@ def _bytes(typed: str) -> int:
 
 def _span(seconds: float) -> str:
     unit = next((unit for unit, length in _SECONDS.items() if seconds >= length and seconds % length == 0), "ms")
-    return f"{seconds / _SECONDS[unit]:g}{unit}"
+    return f"{seconds / _SECONDS[unit]:.12g}{unit}"
 
 
 def _amount(count: int) -> str:

