@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Literal, Protocol
 
 from nanobot.authority import Authority, Origin
@@ -226,4 +227,160 @@ class SessionModels(Protocol):
 
     async def set(self, key: str, preset: str | None) -> None:
         """Remember the choice; None forgets it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One searchable text: a message, or later an episode, a note, a line of memory.
+
+    `key` is the index's own number, `position` the place within its session, `when` seconds since
+    the epoch of `at`, `day` the local day of `at` as an ordinal (0 where it has none).
+    """
+
+    key: int
+    source: str
+    session: str
+    position: int
+    message: str
+    at: str
+    when: float
+    day: int
+    role: str
+    speaker: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Where to look; empty means everywhere. Days are ordinals, both ends included."""
+
+    scopes: frozenset[str] = frozenset()
+    sessions: frozenset[str] = frozenset()
+    first_day: int | None = None
+    last_day: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much an index holds: texts, words per text, the years spoken in, and who spoke."""
+
+    texts: int
+    mean_words: float
+    years: Sequence[int]
+    speakers: Sequence[str]
+
+
+class RecallIndex(Protocol):
+    """Finds what was said by words and days. Derived: may be deleted, and is then built anew. Blocks briefly."""
+
+    def extent(self) -> Extent: ...
+
+    def counts(self, words: Sequence[str]) -> Mapping[str, int]:
+        """In how many texts each word stands; absent ones are left out."""
+        ...
+
+    def starting_with(self, prefix: str, limit: int) -> Mapping[str, int]:
+        """Words that start like this, with the same count."""
+        ...
+
+    def matching(self, words: Sequence[str], within: Within, limit: int) -> Sequence[int]:
+        """Keys of the texts that hold any of the words, the best by bm25 first."""
+        ...
+
+    def on_days(self, within: Within, limit: int) -> Sequence[int]:
+        """Keys of what was said there and then, the latest first."""
+        ...
+
+    def passages(self, keys: Sequence[int], reach: int) -> Sequence[Said]:
+        """These texts with so many neighbours on each side, in the order of session and position."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Something that was found. `around` holds what was said right before and after it."""
+
+    said: Said
+    score: float
+    around: Sequence[Said] = ()
+
+
+class Recall(Protocol):
+    """Brings up what was said long ago."""
+
+    def search(
+        self, query: str, *, now: datetime, k: int = 10, within: Within = Within(), around: int = 0
+    ) -> Sequence[Hit]:
+        """The k texts that answer a query best, the best first. Takes milliseconds; call it in a thread."""
+        ...
+
+
+# Memory: the files that people edit, and the notes.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """A text file as it was read; the same object comes back for as long as the file does not change.
+
+    `text` is None if there is no such file, or none that can be read (`problem` says why, in the system's words).
+    `modified` is in seconds since 1970.
+    """
+
+    text: str | None
+    modified: float = 0.0
+    problem: str = ""
+
+
+class Documents(Protocol):
+    """The text files that people edit, re-read when they change."""
+
+    def look(self, path: Path) -> Document:
+        """The file as it is now. Costs one stat if it has not changed; never raises."""
+        ...
+
+    def read(self, path: Path) -> str | None:
+        """Its text with plain newlines, or None."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Frontmatter:
+    """What stands between `---` lines at the head of a file, and the text below.
+
+    Values are text, true and false, None, lists and mappings of these; numbers and dates stay text.
+    `problem` says what keeps the head from being read; then there are no fields.
+    """
+
+    fields: Mapping[str, object]
+    body: str
+    problem: str = ""
+
+
+ReadFrontmatter = Callable[[str], Frontmatter]
+
+
+class MemoryStore(Protocol):
+    """MEMORY.md, and the notes in the same folder."""
+
+    @property
+    def path(self) -> Path:
+        """Where MEMORY.md is, or will be."""
+        ...
+
+    def memory(self) -> Document:
+        """MEMORY.md as it is now."""
+        ...
+
+    def notes(self) -> Mapping[str, Document]:
+        """All other Markdown files in the folder, by file name, as they are now. A stat for each that is unchanged."""
+        ...
+
+    def change(self, edit: Callable[[str], str]) -> None:
+        """Put what `edit` makes of MEMORY.md in its place, in one step; nothing happens if that is the same.
+
+        The text goes in and out as it stands in the file: byte order mark, line ends and broken bytes
+        (as surrogates) included. `edit` is called again if somebody else changed the file meanwhile.
+        Blocks. Raises StoreError; then nothing has changed.
+        """
         ...

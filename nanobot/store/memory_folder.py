@@ -1,0 +1,115 @@
+"""The folder with MEMORY.md and the notes."""
+
+import os
+import secrets
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from nanobot.errors import StoreError
+from nanobot.ports import Document, Documents
+from nanobot.store.text import Stamp, is_utf16, read_bytes
+from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER
+
+_TRIES = 5
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
+class MemoryFolder:
+    """A MemoryStore on disk. Others edit these files, too: nothing of theirs is written over."""
+
+    def __init__(self, path: Path, documents: Documents) -> None:
+        """`path` is that of MEMORY.md; the notes are the Markdown files beside it."""
+        self._path = path
+        self._documents = documents
+        self._one_writer = threading.Lock()
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
+    def memory(self) -> Document:
+        return self._documents.look(self._path)
+
+    def notes(self) -> Mapping[str, Document]:
+        found = {name: self._documents.look(self._path.parent / name) for name in self._names()}
+        return {name: document for name, document in found.items() if document.text is not None or document.problem}
+
+    def change(self, edit: Callable[[str], str]) -> None:
+        with self._one_writer:
+            try:
+                if not any(self._try(edit) for _ in range(_TRIES)):
+                    raise StoreError(f"{self._path} changes all the time; close the program that writes it.")
+            except OSError as error:
+                raise StoreError(f"{self._path} cannot be written: {error.strerror or error}") from error
+
+    def _names(self) -> list[str]:
+        """File names of the notes; MEMORY.md under another spelling, as some systems allow, is none."""
+        try:
+            with os.scandir(self._path.parent) as entries:
+                names = [entry.name for entry in entries if _is_note(entry.name)]
+        except OSError:
+            return []
+        return sorted(name for name in names if not self._is_memory(name))
+
+    def _is_memory(self, name: str) -> bool:
+        own = self._path.name
+        if name.casefold() != own.casefold():
+            return False
+        with suppress(OSError):
+            return name == own or (self._path.parent / name).samefile(self._path)
+        return False
+
+    def _try(self, edit: Callable[[str], str]) -> bool:
+        """Read, edit, replace; False if somebody changed the file between the first and the last."""
+        target = Path(os.path.realpath(self._path))  # a link stays a link
+        try:
+            data, info = read_bytes(target)
+            stamp, mode = Stamp.of(info), info.st_mode & 0o777
+        except FileNotFoundError:
+            data, stamp, mode = b"", None, PRIVATE_FILE
+        if is_utf16(data) or b"\0" in data:
+            raise StoreError(f"{target} is not written in UTF-8. Save it as UTF-8 in your editor.")
+        after = edit(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        if after == data:
+            return True
+        target.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        return _replace(target, after, mode, stamp)
+
+
+def _is_note(name: str) -> bool:
+    return name.lower().endswith(".md") and not name.startswith(".")
+
+
+def _replace(target: Path, data: bytes, mode: int, before: Stamp | None) -> bool:
+    """Put the data in the file's place if it is still what it was."""
+    draft = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        with os.fdopen(os.open(draft, _CREATE, PRIVATE_FILE), "wb") as file:
+            file.write(data)
+            os.fchmod(file.fileno(), mode)
+            file.flush()
+            os.fsync(file.fileno())
+        if _stamp(target) != before:
+            return False
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+    _sync_folder(target.parent)
+    return True
+
+
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        return Stamp.of(path.stat())
+    except FileNotFoundError:
+        return None
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

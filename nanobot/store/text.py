@@ -1,0 +1,57 @@
+"""Text files that people edit, as they are found on disk."""
+
+import codecs
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_SIZE = 10_000_000
+"""Bytes. A larger file is not one that a person wrote for the bot to read."""
+
+_TICK_NS = 20_000_000  # file times move in ticks, of 10 ms at worst on Linux and macOS
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells one state of a file from another without reading it."""
+
+    mtime_ns: int
+    size: int
+    inode: int
+
+    @classmethod
+    def of(cls, info: os.stat_result) -> "Stamp":
+        return cls(info.st_mtime_ns, info.st_size, info.st_ino)
+
+    def is_settled(self, at_ns: int) -> bool:
+        """Whether a change made after `at_ns` is bound to show: a file just written may keep its time once more."""
+        return at_ns - self.mtime_ns > _TICK_NS
+
+
+def read_bytes(path: Path) -> tuple[bytes, os.stat_result]:
+    """All of a plain file. Raises OSError, also for what is no plain file or larger than MAX_SIZE."""
+    check_plain(path.stat())  # opening a pipe may wait for ever, a device may do something
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        info = os.fstat(file.fileno())
+        check_plain(info)
+        return file.read(), info
+
+
+def check_plain(info: os.stat_result) -> None:
+    """Raise OSError unless this is a file that can be read as a text."""
+    if not stat.S_ISREG(info.st_mode):
+        raise OSError("it is a folder" if stat.S_ISDIR(info.st_mode) else "it is not a plain file")
+    if info.st_size > MAX_SIZE:
+        raise OSError(f"it is larger than {MAX_SIZE:,} bytes")
+
+
+def is_utf16(data: bytes) -> bool:
+    """Whether it says at its beginning that it is written in UTF-16, as some editors call "Unicode"."""
+    return data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+
+
+def decode(data: bytes) -> str:
+    """The text with plain newlines and without a byte order mark; a broken byte becomes a replacement character."""
+    text = data.decode("utf-16" if is_utf16(data) else "utf-8-sig", "replace")
+    return text.replace("\r\n", "\n")
