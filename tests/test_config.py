@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from nanobot.config import EMBEDDED, Config, ModelPreset, chosen, load, presets
 from nanobot.config.describing import schema
+from nanobot.config.kinds import Anything
 from nanobot.config.nodes import Node, Place, Scalar
 from nanobot.config.section import Section, keys_of
+from nanobot.config.source import read_text
 from nanobot.config.values import duration, size
 from nanobot.errors import ConfigError
 from nanobot.workspace import Home
@@ -88,6 +90,12 @@ def test_a_file_that_was_asked_for_must_exist(home: Home) -> None:
 def test_a_folder_is_no_configuration(home: Home) -> None:
     home.config.mkdir()
     with pytest.raises(ConfigError, match="cannot be read"):
+        load(home, env={})
+
+
+def test_a_link_to_nothing_is_not_taken_for_no_configuration(home: Home) -> None:
+    home.config.symlink_to("gone.yaml")
+    with pytest.raises(ConfigError, match="a link to a file that is not there"):
         load(home, env={})
 
 
@@ -169,6 +177,19 @@ def test_what_others_check_keeps_its_types(loads: Loads) -> None:
     }  # fmt: skip
 
 
+_LEAVES = st.none() | st.booleans() | st.integers(-(10**20), 10**20) | st.floats(allow_nan=False, allow_infinity=False)
+_TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=12)
+
+
+@given(
+    st.recursive(
+        _LEAVES | _TEXTS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXTS, inner, max_size=3)
+    )
+)
+def test_what_another_program_wrote_as_yaml_is_read_as_it_was_meant(value: object) -> None:
+    assert Anything().read(read_text(yaml.safe_dump(value, allow_unicode=True), "", "")) == value
+
+
 def test_ids_are_alike_however_they_are_typed(loads: Loads) -> None:
     telegram = loads("telegram: {token: t, owners: [42, '77', 42], groups: {-100: open, '7': reply}}").telegram
     assert telegram is not None
@@ -205,6 +226,11 @@ def test_paths_start_at_the_file_and_know_the_home_folder(home: Home, tmp_path: 
     assert config.tools.allowed_dirs == (Path.home() / "notes",)
     assert config.models["m"].gguf == str(file.parent / "m.gguf")
     assert load(home, file, Path("/elsewhere"), env={}).workspace == Path("/elsewhere")
+
+
+def test_the_home_of_nobody_is_no_path(refuses: Callable[..., str]) -> None:
+    message = refuses("workspace: ~nobody-of-that-name/bot")
+    assert "workspace on line 1 begins with ~, but that home folder is unknown" in message
 
 
 @pytest.mark.parametrize("blank", ["\\n", " ", "\\r\\n"])
@@ -478,7 +504,7 @@ def test_without_a_choice_the_first_preset_is_used(loads: Loads) -> None:
 def test_an_editor_accepts_what_nanobot_accepts(home: Home) -> None:
     validator = jsonschema.Draft202012Validator(schema())
     validator.check_schema(schema())
-    validator.validate(yaml.load(EXAMPLE.read_text(encoding="utf-8"), Loader=yaml.BaseLoader) and _typed(EXAMPLE))
+    validator.validate(_typed(EXAMPLE))
     assert list(validator.iter_errors({"modle": "x"}))
     assert list(validator.iter_errors({"agent": {"max_steps": "many"}}))
     assert not list(validator.iter_errors({"agent": {"max_steps": "${STEPS}"}, "models": None}))
@@ -486,10 +512,7 @@ def test_an_editor_accepts_what_nanobot_accepts(home: Home) -> None:
 
 def _typed(path: Path) -> object:
     """The file as an editor sees it: with the booleans of YAML 1.2, and text for keys."""
-    from nanobot.config.kinds import Anything
-    from nanobot.config.source import read_file
-
-    return Anything().read(read_file(path))
+    return Anything().read(read_text(path.read_text(encoding="utf-8"), "", ""))
 
 
 def test_every_key_has_a_meaning() -> None:

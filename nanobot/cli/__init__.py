@@ -90,14 +90,14 @@ def _report(bug: Exception, args: argparse.Namespace) -> int:
     import traceback
     from datetime import UTC, datetime
 
-    log = home_of(args).log
     try:
+        log = home_of(args).log
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         log.touch(mode=0o600)
         with log.open("a", encoding="utf-8") as file:
             file.write(f"{datetime.now(UTC).isoformat()} ERROR nanobot.cli\n{''.join(traceback.format_exception(bug))}")
         where = f"the details are in {log}"
-    except OSError as error:
+    except (OSError, NanobotError) as error:
         where = f"the details could not be logged ({error})"
     print(f"nanobot: this should not have happened ({type(bug).__name__}); {where}", file=sys.stderr)
     return 1

@@ -5,6 +5,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nanobot.errors import ConfigError
 from nanobot.workspace import Home
 
 if TYPE_CHECKING:  # reading the configuration is not free, and `nanobot --help` does without
@@ -12,8 +13,8 @@ if TYPE_CHECKING:  # reading the configuration is not free, and `nanobot --help`
 
 
 def home_of(args: Namespace) -> Home:
-    """~/.nanobot, or where NANOBOT_HOME points."""
-    return Home(Path(os.environ.get("NANOBOT_HOME") or "~/.nanobot").expanduser().absolute())
+    """~/.nanobot, or where NANOBOT_HOME points. Raises ConfigError if nobody knows where that is."""
+    return Home(_absolute(os.environ.get("NANOBOT_HOME") or "~/.nanobot"))
 
 
 def config_of(args: Namespace) -> "Config":
@@ -39,4 +40,11 @@ def workspace_of(args: Namespace) -> Path:
 
 
 def _path(option: str | None) -> Path | None:
-    return None if option is None else Path(option).expanduser().absolute()
+    return None if option is None else _absolute(option)
+
+
+def _absolute(typed: str) -> Path:
+    try:
+        return Path(typed).expanduser().absolute()
+    except RuntimeError as error:  # a container may run us as a user without a home
+        raise ConfigError(f"{typed}: that home folder is unknown; set NANOBOT_HOME, or write the whole path") from error

@@ -12,10 +12,10 @@ from nanobot.config.channels import Discord, Telegram
 from nanobot.config.loading import Loaded, read
 from nanobot.config.memory import Memory
 from nanobot.config.models import ModelPreset, Transcription
+from nanobot.config.paths import EMBEDDED
 from nanobot.config.presets import chosen, presets
 from nanobot.config.tools import Tools
 from nanobot.config.tree import Config
-from nanobot.config.values import EMBEDDED
 from nanobot.workspace import Home
 
 __all__ = [

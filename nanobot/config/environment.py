@@ -7,9 +7,9 @@ from typing import Any
 
 from nanobot.config.kinds import Kind, MapOf, Single
 from nanobot.config.nodes import Items, Node, Place, Scalar, Table, is_null
+from nanobot.config.paths import FilePath, Weights
 from nanobot.config.section import Group, Section, hint, keys_of
 from nanobot.config.source import read_text
-from nanobot.config.values import FilePath, Weights
 from nanobot.errors import ConfigError
 
 _PREFIX = "NANOBOT_"

@@ -11,8 +11,8 @@ T = TypeVar("T")
 Schema = dict[str, Any]
 
 MASK = "********"
-WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
-NUMBER = re.compile(r"[+-]?(?:[0-9]{1,18}(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?")
+WHOLE = re.compile(r"[+-]?[0-9]{1,300}")
+NUMBER = re.compile(r"[+-]?(?:[0-9]{1,300}(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _SECRET_NAME = re.compile(r"key|token|secret|passw|authorization|credential|cookie", re.IGNORECASE)
 
 

@@ -27,9 +27,10 @@ class Loaded:
 def read(home: Home, path: Path | None, workspace: Path | None, env: Mapping[str, str]) -> Loaded:
     """Read the configuration. Arguments and errors as of `load`."""
     file = path or home.config
-    if path is not None and not path.exists():
+    written = read_file(file)
+    if written is None and path is not None:
         raise ConfigError(f"{path}: there is no such file")
-    root = read_file(file) if file.exists() else Table("", Place(str(file), 1), {})
+    root = written or Table("", Place(str(file), 1), {})
     root = expand(override(root, Section(Config), env), env)
     if workspace is not None:
         option = Scalar("workspace", Place("--workspace"), str(workspace))

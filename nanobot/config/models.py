@@ -6,6 +6,7 @@ from typing import Literal
 
 from nanobot.config import values as v
 from nanobot.config.kinds import Anything, MapOf
+from nanobot.config.paths import Weights
 from nanobot.config.section import Section, key, needed, optional
 
 Profile = Literal["full", "compact"]
@@ -29,7 +30,7 @@ class ModelPreset:
     base_url: str | None = optional(v.endpoint(), "The endpoint; any that speaks the OpenAI protocol.")
     api_key: str | None = optional(v.secret("the key of the endpoint"), "The endpoint's key, where it wants one.")
     model: str | None = optional(v.text("the endpoint's name of the model"), "The model, as the endpoint calls it.")
-    gguf: str | None = optional(v.Weights(), "Instead of base_url: embedded, or the path of a GGUF file.")
+    gguf: str | None = optional(Weights(), "Instead of base_url: embedded, or the path of a GGUF file.")
     context_window: int | None = optional(
         v.whole(1024, 100_000_000, 128_000),
         "How many tokens the model can read; if left out, 32000, or what fits a local file.",

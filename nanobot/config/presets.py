@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from nanobot.config.models import ModelPreset
+from nanobot.config.paths import EMBEDDED
 from nanobot.config.tree import Config
-from nanobot.config.values import EMBEDDED
 from nanobot.workspace import Home
 
 

@@ -19,11 +19,15 @@ _INDICATOR = re.compile("[*&!%@`]")
 _BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 
 
-def read_file(path: Path) -> Table:
-    """The keys in a file; an empty one has none. Raises ConfigError, which names file and line."""
+def read_file(path: Path) -> Table | None:
+    """The keys in a file; an empty one has none. None if there is no file. Raises ConfigError with file and line."""
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise ConfigError(f"{path}: is a link to a file that is not there") from None
+        return None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     if len(data) > _MOST_BYTES:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from nanobot.config import values as v
 from nanobot.config.kinds import ListOf, MapOf
+from nanobot.config.paths import FilePath
 from nanobot.config.section import Section, group, key, optional
 
 Permission = Literal["ask", "allow", "deny"]
@@ -55,7 +56,7 @@ class Tools:
     """What the model may do."""
 
     allowed_dirs: tuple[Path, ...] = key(
-        ListOf(v.FilePath()), (), "Folders besides the workspace that the file tools may use."
+        ListOf(FilePath()), (), "Folders besides the workspace that the file tools may use."
     )
     exec: Exec = group(Exec, "Running commands.")
     web: Web = group(Web, "Reading the web.")

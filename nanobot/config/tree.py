@@ -11,6 +11,7 @@ from nanobot.config.channels import Discord, Telegram
 from nanobot.config.kinds import Anything, ListOf, MapOf, or_word
 from nanobot.config.memory import Memory
 from nanobot.config.models import ModelPreset, Transcription
+from nanobot.config.paths import FilePath
 from nanobot.config.section import Section, group, key, optional
 from nanobot.config.tools import Tools
 
@@ -97,7 +98,7 @@ class Config:
     """Everything that can be configured."""
 
     workspace: Path = key(
-        v.FilePath(), Path("~/.nanobot/workspace"), "The folder that shapes the bot and holds what it knows."
+        FilePath(), Path("~/.nanobot/workspace"), "The folder that shapes the bot and holds what it knows."
     )
     timezone: str | None = optional(v.timezone(), "The local time zone; the machine's, if left out.")
     language: Literal["auto", "en", "zh"] = key(

@@ -1,14 +1,12 @@
 """The kinds of single values: numbers, durations, sizes, ids, addresses, choices."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import time
-from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, get_args
 from urllib.parse import urlsplit
 
-from nanobot.config.kinds import NUMBER, WHOLE, Schema, Single, UnfitError
-from nanobot.config.nodes import Node
+from nanobot.config.kinds import NUMBER, WHOLE, Single, UnfitError
 
 _SPAN = re.compile(r"([0-9]{1,12}(?:\.[0-9]+)?)(ms|s|m|h|d)")
 _SECONDS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
@@ -225,45 +223,6 @@ def argument() -> Single[str]:
 def without_secrets(address: str) -> str:
     """A URL, or a word of a command line, with the passwords and keys in it masked."""
     return _SECRET_PART.sub(lambda found: f"{found[1] or found[2]}***", address)
-
-
-@dataclass(frozen=True, slots=True)
-class FilePath:
-    """A file or folder; a relative one starts where the configuration file lies."""
-
-    words: str = "a path"
-    secret: bool = False
-
-    def read(self, node: Node) -> Path:
-        typed = Path(text(self.words).read(node)).expanduser()
-        return Path(node.place.folder, typed).absolute()
-
-    def show(self, value: Path) -> str:
-        return str(value)
-
-    def schema(self) -> Schema:
-        return {"type": "string"}
-
-
-EMBEDDED = "embedded"
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """The embedded model, or a file."""
-
-    words: str = "embedded, or the path of a GGUF file"
-    secret: bool = False
-
-    def read(self, node: Node) -> str:
-        typed = text(self.words).read(node)
-        return typed if typed == EMBEDDED else str(FilePath().read(node))
-
-    def show(self, value: str) -> str:
-        return value
-
-    def schema(self) -> Schema:
-        return {"type": "string"}
 
 
 def _zone_hint(typed: str) -> str:

@@ -120,6 +120,14 @@ def test_a_bug_is_told_even_when_it_cannot_be_logged(
     assert "could not be logged" in capsys.readouterr().err
 
 
+def test_a_user_without_a_home_is_told_to_set_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NANOBOT_HOME", "~nobody-of-that-name/bot")
+    assert main(["config", "check"]) == 2
+    assert "that home folder is unknown; set NANOBOT_HOME" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_reader_who_has_had_enough_is_no_error(unbuffered: str) -> None:
     read, write = os.pipe()
