@@ -1,0 +1,59 @@
+"""What a person asks for, read from their words."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from nanobot.memory.recall.dates import Days, days_in, without_days
+from nanobot.memory.recall.words import is_stop, words_of
+
+_WHEN = re.compile(
+    r"\bwhen\b|\bwhat (?:time|date|day|month|year)\b|\bhow long\b|什么时候|何时|几时|几点|哪天|哪一天|多久|几月|几号",
+    re.I,
+)
+_SELF = re.compile(r"\b(?:i|my|me|mine|myself)\b|我", re.I)
+_OTHER = re.compile(r"\b(?:you|your|yours)\b|你", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question in the terms of the index.
+
+    `words` are the stems to look for, each once; `about` the speakers it names; `days` the time it
+    names; `own` whether it is about the one who asks, `bots` about the one who is asked.
+    """
+
+    words: Sequence[str]
+    about: frozenset[str]
+    days: Sequence[Days]
+    asks_when: bool
+    own: bool
+    bots: bool
+
+
+def read_question(text: str, today: date, speakers: Sequence[str], years: Sequence[int]) -> Question:
+    """Read a question.
+
+    Args:
+        text: as it was typed.
+        today: the day on which it is asked; "yesterday" is the day before.
+        speakers: the names of all who ever spoke; a name that is asked about is not looked for as a word.
+        years: the years in which anything was said; "in May" may mean each of them.
+    """
+    days = days_in(text, today, years)
+    every = words_of(without_days(text, today))
+    named = {speaker: set(words_of(speaker)) for speaker in speakers}
+    about = frozenset(speaker for speaker, name in named.items() if name and not name.isdisjoint(every))
+    names = {word for speaker in about for word in named[speaker]}
+    words = [word for word in every if word not in names]
+    telling = [word for word in words if not is_stop(word)]
+    own, bots = bool(_SELF.search(text)), bool(_OTHER.search(text))
+    return Question(
+        words=list(dict.fromkeys(telling or ([] if days else words))),
+        about=about,
+        days=days,
+        asks_when=bool(_WHEN.search(text)),
+        own=own and not about,
+        bots=bots and not own and not about,
+    )

@@ -1,0 +1,104 @@
+"""The search itself: a question, the candidates of the index, the best of them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, datetime
+from difflib import get_close_matches
+
+from nanobot.memory.recall.dates import Days
+from nanobot.memory.recall.features import Weights
+from nanobot.memory.recall.page import REACH, Page
+from nanobot.memory.recall.question import Question, read_question
+from nanobot.memory.recall.rank import features, scores
+from nanobot.memory.recall.synonyms import synonyms
+from nanobot.ports import Hit, RecallIndex, Said, Within
+
+_CANDIDATES = 150  # texts that hold the words of the question, before their neighbours join
+_FROM_THEN = 40  # texts from each time that the question names, whatever their words
+_POSTINGS = 60_000  # occurrences that the index may walk through for one question; the rarest words go first
+_LONGEST_STRETCH = 40  # days; texts of a whole year are no candidates for that alone
+_SOON = 7  # days after it happened in which people still tell of it
+_BY_OTHER_WORDS = 60
+_LONG_WORD, _STEM_PREFIX, _KIN = 5, 5, 12
+_SPELLING_PREFIX, _SPELLINGS, _SPELT_ALIKE = 3, 100, 0.8
+
+
+class LocalRecall:
+    """Ranks what the index finds. No model, no network."""
+
+    def __init__(self, index: RecallIndex) -> None:
+        self._index = index
+
+    def search(
+        self, query: str, *, now: datetime, k: int = 10, within: Within = Within(), around: int = 0
+    ) -> Sequence[Hit]:
+        """The k texts that answer a query best, the best first; equal ones in the order in which they were said."""
+        extent = self._index.extent()
+        question = read_question(query, now.date(), extent.speakers, extent.years)
+        weights = Weights(extent, self._index.counts)
+        alike = {word: sorted(synonyms()[word]) for word in question.words if word in synonyms()}
+        similar = self._similar(question)
+        others = [*dict.fromkeys(word for words in alike.values() for word in words), *similar]
+        weights.know([*question.words, *others])
+        keys = self._candidates(question, others, within, weights)
+        page = Page(self._index.passages(keys, REACH))
+        if not page.entries:
+            return []
+        values = scores(*features(page, question, alike, similar, weights))
+        order = sorted(_inside(page, within), key=lambda place: -values[place])[:k]
+        return [
+            Hit(page.entries[place].said, round(values[place], 4), self._around(page.entries[place].said, around))
+            for place in order
+        ]
+
+    def _similar(self, question: Question) -> list[str]:
+        """Words of the index that begin like a word of the question, or that it may be a misspelling of."""
+        found: dict[str, None] = {}
+        for word in question.words:
+            if not (word.isascii() and word.isalpha() and len(word) >= _LONG_WORD):
+                continue
+            akin = self._index.starting_with(word[:_STEM_PREFIX], _KIN)
+            if word not in akin:
+                near = self._index.starting_with(word[:_SPELLING_PREFIX], _SPELLINGS)
+                akin = {*akin, *get_close_matches(word, near, 2, _SPELT_ALIKE)}
+            found.update(dict.fromkeys(other for other in akin if other not in question.words))
+        return list(found)
+
+    def _candidates(self, question: Question, others: Sequence[str], within: Within, weights: Weights) -> Sequence[int]:
+        keys = list(self._index.matching(_affordable(question.words, weights), within, _CANDIDATES))
+        keys += self._index.matching(_affordable(others, weights), within, _BY_OTHER_WORDS)
+        for days in question.days:
+            if days.length <= _LONGEST_STRETCH and (then := _during(days, within)):
+                keys += self._index.matching(_affordable(question.words, weights), then, _FROM_THEN)
+                keys += self._index.on_days(then, _FROM_THEN)
+        return list(dict.fromkeys(keys))
+
+    def _around(self, said: Said, reach: int) -> Sequence[Said]:
+        if not reach:
+            return ()
+        return [other for other in self._index.passages([said.key], reach) if other.key != said.key]
+
+
+def _affordable(words: Sequence[str], weights: Weights) -> list[str]:
+    """The rarest words, as many as can be looked for in the time that a person waits; the ranking sees them all."""
+    chosen: list[str] = []
+    cost = 0
+    for word in sorted((word for word in dict.fromkeys(words) if weights.count(word)), key=weights.count):
+        cost += weights.count(word)
+        if chosen and cost > _POSTINGS:
+            break
+        chosen.append(word)
+    return chosen
+
+
+def _during(days: Days, within: Within) -> Within | None:
+    """The part of what may be searched in which people told of these days; None if there is none."""
+    first = max(days.first.toordinal(), within.first_day or 0)
+    last = min(days.last.toordinal() + _SOON, within.last_day or date.max.toordinal())
+    return replace(within, first_day=first, last_day=last) if first <= last else None
+
+
+def _inside(page: Page, within: Within) -> list[int]:
+    """The places of texts that may be answers; neighbours from other days only lend their words."""
+    first, last = within.first_day or 0, within.last_day or date.max.toordinal()
+    return [place for place, entry in enumerate(page.entries) if first <= entry.said.day <= last]

@@ -1,0 +1,135 @@
+"""The SQLite file of the search index: one connection that writes, one that reads."""
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from nanobot.errors import StoreError
+from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER
+
+# Of the tables, and of the words in them: a change of either needs a new number, and builds the index anew.
+_VERSION = 1
+_BUSY_SECONDS = 10
+_BROKEN = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_TABLES = """
+CREATE TABLE file (
+    id INTEGER PRIMARY KEY,
+    path TEXT NOT NULL UNIQUE, source TEXT NOT NULL, session TEXT NOT NULL, scope TEXT NOT NULL,
+    inode INTEGER NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL,  -- when it was last looked at
+    read INTEGER NOT NULL, checksum INTEGER NOT NULL,                      -- bytes taken in, and their CRC-32
+    texts INTEGER NOT NULL, words INTEGER NOT NULL);
+CREATE TABLE said (
+    key INTEGER PRIMARY KEY, file INTEGER NOT NULL, position INTEGER NOT NULL, message TEXT NOT NULL, at TEXT NOT NULL,
+    seconds REAL NOT NULL, day INTEGER NOT NULL, role TEXT NOT NULL, speaker INTEGER NOT NULL, text TEXT NOT NULL);
+CREATE UNIQUE INDEX said_place ON said (file, position);
+CREATE INDEX said_day ON said (day);
+CREATE TABLE speaker (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE VIRTUAL TABLE word USING fts5(words, content='', tokenize="unicode61 remove_diacritics 0");
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab(word, row);
+"""
+
+_T = TypeVar("_T")
+
+
+class Database:
+    """Opens the index, and throws it away when it cannot be read: everything in it can be read again elsewhere.
+
+    Reading and writing do not wait for each other (WAL); two threads that read do.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._writing, self._reading = threading.RLock(), threading.RLock()
+        self._writer = self._reader = self._open()
+        self._reader = self._connect()
+
+    def read(self, query: Callable[[sqlite3.Connection], _T]) -> _T:
+        """Run a query. A broken file gives the answer of an empty index."""
+        with self._reading:
+            try:
+                return query(self._reader)
+            except sqlite3.DatabaseError as error:
+                if not _is_broken(error):
+                    raise StoreError(f"{self._path}: {error}") from error
+            self.begin_anew()
+            return query(self._reader)
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        """All rows that a query gives."""
+        return self.read(lambda connection: connection.execute(sql, values).fetchall())
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, all or nothing. A broken file is replaced by an empty index before StoreError is raised."""
+        with self._writing:
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+                yield self._writer
+                self._writer.execute("COMMIT")
+            except sqlite3.DatabaseError as error:
+                if _is_broken(error):
+                    self.begin_anew()
+                elif self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                raise StoreError(f"{self._path}: {error}") from error
+            except BaseException:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                raise
+
+    def begin_anew(self) -> None:
+        """Throw everything away."""
+        with self._writing, self._reading:
+            self.close()
+            self._remove()
+            self._writer = self._open()
+            self._reader = self._connect()
+
+    def close(self) -> None:
+        self._reader.close()
+        self._writer.close()
+
+    def _open(self) -> sqlite3.Connection:
+        """A connection to an index of this version, an empty one if need be."""
+        self._path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        self._path.touch(mode=PRIVATE_FILE)
+        connection = self._connect()
+        try:
+            if _is_ours(connection):
+                return connection
+        except sqlite3.DatabaseError as error:
+            if not _is_broken(error):
+                raise
+        connection.close()
+        self._remove()
+        self._path.touch(mode=PRIVATE_FILE)
+        connection = self._connect()
+        connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_VERSION}; COMMIT;")
+        return connection
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+        except sqlite3.DatabaseError as error:
+            if not _is_broken(error):
+                raise
+        return connection
+
+    def _remove(self) -> None:
+        for suffix in ("", "-wal", "-shm"):
+            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+
+
+def _is_ours(connection: sqlite3.Connection) -> bool:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return bool(version == _VERSION and connection.execute("SELECT count(*) FROM speaker").fetchone())
+
+
+def _is_broken(error: sqlite3.DatabaseError) -> bool:
+    code = getattr(error, "sqlite_errorcode", None)  # sqlite3 itself sets none on errors of its own
+    return code is not None and code & 0xFF in _BROKEN
