@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
+from functools import partial
 
 from nanobot.agent.agent import Agent
 from nanobot.agent.languages import Languages
 from nanobot.agent.questions import Questions
-from nanobot.authority import Role
+from nanobot.agent.turn import Turn
 from nanobot.commands.router import Answer, Call, Command, Router, parse
 from nanobot.errors import NanobotError
 from nanobot.i18n import Language, say
@@ -22,14 +24,24 @@ class Dispatcher:
     """Runs until cancelled."""
 
     def __init__(
-        self, bus: Bus, lanes: Lanes, agent: Agent, router: Router, questions: Questions, languages: Languages
+        self,
+        bus: Bus,
+        lanes: Lanes,
+        agent: Agent,
+        router: Router,
+        questions: Questions,
+        languages: Languages,
+        *,
+        steer: bool,
     ) -> None:
+        """`steer` says whether a message that arrives during a turn of the same person joins it."""
         self._bus = bus
         self._lanes = lanes
         self._agent = agent
         self._router = router
         self._questions = questions
         self._languages = languages
+        self._steer = steer
 
     async def run(self) -> None:
         async with self._lanes.open(self._handle), asyncio.TaskGroup() as immediate:
@@ -49,23 +61,33 @@ class Dispatcher:
         if command := self._command(message):
             await self._run_command(message, *command)
             return
-        turn = self._agent.turn(message)
-        answer: OutboundMessage | None = None
+        turn = Turn(message, self._language(message, message.text), self._bus.show)
         try:
-            answer = await self._agent.run(turn)
+            answer = await self._agent.run(turn, partial(self._joining, message))
         except asyncio.CancelledError:
             if self._lanes.is_stopping(message.address.session_key):
                 await self._bus.finish(turn.inbound, None)
+                turn.ended()
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  the boundary of a turn
             answer = self._failure(message, error)
         await self._bus.finish(turn.inbound, answer)
+        turn.ended()
+
+    def _joining(self, first: InboundMessage) -> Sequence[InboundMessage]:
+        """What the same person wrote meanwhile joins the turn, unless messages are to queue; commands wait."""
+        if not self._steer:
+            return []
+        return self._lanes.take(
+            first.address.session_key,
+            lambda message: message.sender.id == first.sender.id and self._command(message) is None,
+        )
 
     async def _run_command(self, message: InboundMessage, command: Command, argument: str) -> None:
         call = Call(message, argument, self._language(message, argument))
         try:
             answer = await self._answer(command, call)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  the boundary of a command
             await self._bus.finish([message], self._failure(message, error))
         else:
             await self._bus.finish([message], _notice(message, answer))

@@ -5,6 +5,7 @@ NanobotError
 ├── WorkspaceError  for the person at the start: the workspace cannot be used (held by another, not writable)
 ├── StoreError      something could not be written or read; nothing that was there before is lost
 ├── ToolError       for the model: its text becomes the tool's result
+├── PromptTooBigError  the files in the prompt leave no room for the conversation; for the person who edits them
 └── LLMError        the model gave no answer, after retries; its kind chooses the sentence a person reads
 
 Anything else that is raised is a bug and is logged with its traceback.
@@ -48,6 +49,17 @@ class StoreError(NanobotError):
 
 class ToolError(NanobotError):
     """A tool could not do what the model asked; the text is what the model reads."""
+
+
+class PromptTooBigError(NanobotError):
+    """The files in the prompt leave no room for a conversation. Sizes in tokens, as estimated."""
+
+    def __init__(self, file: str, tokens: int, window: int) -> None:
+        """`file` takes most of the prompt."""
+        super().__init__(f"the prompt takes about {tokens} of {window} tokens, {file} most of it")
+        self.file = file
+        self.tokens = tokens
+        self.window = window
 
 
 class LLMError(NanobotError):

@@ -3,24 +3,27 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
 
-from nanobot.agent.context import ContextBuilder
+from nanobot.agent.context import ContextBuilder, Prompt
 from nanobot.agent.conversation import Conversation, Conversations, Interruption
 from nanobot.agent.models import Models
 from nanobot.agent.turn import Turn
-from nanobot.errors import LLMError
+from nanobot.errors import LLMError, PromptTooBigError
 from nanobot.i18n import say
 from nanobot.ids import new_id
 from nanobot.loop import Loop, Outcome
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.ports import Caller, ModelInfo, Reply, Request, Stream, Tool
-from nanobot.tokens import TokenEstimator
-from nanobot.transcript import Message, Usage
+from nanobot.tokens import Counts, TokenEstimator
+from nanobot.transcript import Message
 
 log = logging.getLogger(__name__)
 
 Join = Callable[[], Sequence[InboundMessage]]
-Honour = Callable[[InboundMessage], "str | None"]
+
+LEAST_ROOM = 0.1
+"""The share of the context window that must be left for the conversation."""
 
 
 class Agent:
@@ -32,16 +35,18 @@ class Agent:
         tools: Iterable[Tool],
         context: ContextBuilder,
         conversations: Conversations,
-        tokens: TokenEstimator,
         *,
         max_steps: int,
+        compact_at: float,
     ) -> None:
+        """`compact_at` is the share of the context window that a request may fill."""
         self._models = models
         self._tools = tuple(tools)
         self._context = context
         self._conversations = conversations
-        self._tokens = tokens
         self._max_steps = max_steps
+        self._compact_at = compact_at
+        self._told: set[tuple[str, int]] = set()  # files that were too long, at this size
 
     async def run(self, turn: Turn, join: Join) -> OutboundMessage:
         """Answer a message. `join` takes what arrived meanwhile and is to join the turn.
@@ -49,16 +54,21 @@ class Agent:
         What the model does not answer is answered with a notice that says why; such a notice is
         never part of the conversation. Cancelled, the turn leaves a legal conversation behind.
         """
-        llm = self._models.get(turn.address.session_key)
-        conversation = await self._conversations.open(turn.address.session_key)
+        llm, tokens = self._models.get(turn.address.session_key)
         tools = () if llm.info.compact else self._tools
-        run = _Run(turn, conversation, self._context, self._tokens, llm.info, join)
+        conversation = await self._conversations.open(turn.address.session_key)
+        window = _Window(llm.info, tokens, tokens.count_request([tool.spec for tool in tools]), self._compact_at)
+        run = _Run(turn, conversation, self._context, window, join)
+        turn.started()
         try:
             await run.hear(turn.inbound[0])
+            self._tell_of_cuts(turn, llm.info)
             outcome = await Loop(llm, tools, max_steps=self._max_steps).run(run)
         except LLMError as error:
             log.warning("turn %s: %s", turn.id, error)
             return await run.failed(error)
+        except PromptTooBigError as error:
+            return await run.refused("turn.prompt_too_big", file=error.file, tokens=error.tokens, window=error.window)
         except asyncio.CancelledError:
             await run.stopped()
             raise
@@ -72,25 +82,51 @@ class Agent:
         """Start a session afresh."""
         await (await self._conversations.open(address.session_key)).reset()
 
+    def _tell_of_cuts(self, turn: Turn, model: ModelInfo) -> None:
+        """Tell the person once of each file that is too long to be read whole."""
+        for name, budget, shown in self._context.prompt(model).cut:
+            if (name, shown.size) not in self._told:
+                self._told.add((name, shown.size))
+                log.warning("%s is cut: %d of %d bytes are read", name, shown.kept, shown.size)
+                turn.notice(
+                    say("turn.file_cut", turn.language, file=name, kept=shown.kept, size=shown.size, name=budget)
+                )
+
+
+class _Window:
+    """How much of the model's context window is taken, and how much is left for the conversation."""
+
+    def __init__(self, model: ModelInfo, tokens: TokenEstimator, tools: Counts, compact_at: float) -> None:
+        self.model = model
+        self.tokens = tokens
+        self._tools = tools
+        self._limit = min(model.context_window * compact_at, model.context_window - model.max_output)
+
+    def fixed(self, prompt: Prompt) -> Counts:
+        """What every request holds besides the conversation."""
+        return self._tools + self.tokens.count(prompt.message)
+
+    def room(self, prompt: Prompt) -> float:
+        """Tokens for the conversation. Raises PromptTooBigError if the files leave hardly any."""
+        fixed = self.tokens.tokens(self.fixed(prompt))
+        if self._limit - fixed < LEAST_ROOM * self.model.context_window:
+            raise PromptTooBigError(prompt.largest, fixed, self.model.context_window)
+        return self._limit - fixed
+
 
 class _Run:
     """A turn at work in its conversation: what the loop is handed."""
 
     def __init__(
-        self,
-        turn: Turn,
-        conversation: Conversation,
-        context: ContextBuilder,
-        tokens: TokenEstimator,
-        model: ModelInfo,
-        join: Join,
+        self, turn: Turn, conversation: Conversation, context: ContextBuilder, window: _Window, join: Join
     ) -> None:
         self._turn = turn
         self._conversation = conversation
         self._context = context
-        self._tokens = tokens
-        self._model = model
+        self._window = window
         self._join = join
+        self._asked = Counts()
+        self._asked_messages = 0
 
     @property
     def caller(self) -> Caller:
@@ -106,7 +142,7 @@ class _Run:
             Message(
                 role="user",
                 content=message.text,
-                context=None if self._model.compact else self._context.runtime(message),
+                context=None if self._window.model.compact else self._context.runtime(message),
                 origin=message.authority.origin,
                 sender=message.sender,
                 inbound=message.id,
@@ -115,19 +151,26 @@ class _Run:
         )
 
     async def messages(self) -> Sequence[Message]:
-        system = self._context.system(self._model)
-        await self._conversation.make_room(self._context.room(self._model, self._tokens.size(system)))
-        return self._context.messages(self._model, system, self._conversation.replay())
+        prompt, tokens = self._context.prompt(self._window.model), self._window.tokens
+        await self._conversation.make_room(self._window.room(prompt), tokens)
+        messages = self._context.messages(self._window.model, prompt, self._conversation.replay())
+        self._asked = self._window.fixed(prompt) + self._conversation.counts(tokens)
+        self._asked_messages = len(messages)
+        return messages
 
     async def record(self, message: Message) -> None:
         await self._conversation.record(message, self._turn.id)
         if message.role == "assistant":
-            self._turn.step()
+            self._turn.recorded(is_remark=bool(message.tool_calls))
 
     def spent(self, request: Request, reply: Reply) -> None:
-        self._turn.usage += reply.usage or Usage()
-        if reply.usage:
-            self._tokens.learn(request.messages, request.tools, reply.usage.input)
+        if reply.usage is None:
+            return
+        self._turn.usage += reply.usage
+        if not self._window.model.compact:  # a small model is not sent all that was counted
+            tokens, more = self._window.tokens, request.messages[self._asked_messages :]
+            asked = sum((tokens.count(message) for message in more), self._asked)
+            self._conversation.learn(tokens, asked, reply.usage.input)
 
     async def join_waiting(self) -> None:
         for message in self._join():
@@ -138,48 +181,42 @@ class _Run:
         self._turn.tool(text)
 
     async def answered(self, outcome: Outcome) -> OutboundMessage:
-        language = self._turn.language
+        """The loop came to an end."""
         if outcome.trouble:
-            await self._conversation.end(self._turn.id, "failed")
-            return self._message(say(f"turn.{outcome.trouble}", language), "notice")
+            return await self.refused(f"turn.{outcome.trouble}")
         await self._conversation.end(self._turn.id)
-        text = f"{outcome.text}\n\n{say('turn.cut', language)}" if outcome.incomplete else outcome.text
-        return self._message(text, "answer")
+        return self._message("answer", outcome.text, say("turn.cut", self._turn.language) if outcome.incomplete else "")
+
+    async def refused(self, sentence: str, **values: object) -> OutboundMessage:
+        """There is no answer; say why."""
+        await self._conversation.close_calls()
+        await self._conversation.end(self._turn.id, "failed")
+        return self._message("notice", say(sentence, self._turn.language, model=self._window.model.preset, **values))
 
     async def failed(self, error: LLMError) -> OutboundMessage:
-        """Keep what had arrived of a broken answer, and say what is wrong."""
-        notice = say(
-            f"model.{error.kind}", self._turn.language, model=error.model or self._model.preset, **_minutes(error)
-        )
-        await self._conversation.close_calls()
-        if error.partial:
-            await self.record(Message(role="assistant", content=error.partial, incomplete="cut"))
+        """The model gave no answer: keep what had arrived of a broken one, and say what is wrong."""
+        minutes = max(1, round((error.retry_after or 60) / 60))
+        if not error.partial.strip():
+            return await self.refused(f"model.{error.kind}", minutes=minutes)
+        await self.record(Message(role="assistant", content=error.partial, incomplete="cut"))
         await self._conversation.end(self._turn.id, "failed")
-        if error.partial:
-            return self._message(f"{error.partial}\n\n{say('turn.cut', self._turn.language)} {notice}", "answer")
-        return self._message(notice, "notice")
+        return self._message("answer", error.partial, say("turn.cut", self._turn.language))
 
     async def stopped(self) -> None:
         """The turn was cancelled: keep what was said, as interrupted, and leave no tool call open."""
-        said = self._turn.half_said.strip()
         await self._conversation.close_calls()
-        if said:
+        if said := self._turn.half_said.strip():
             await self.record(Message(role="assistant", content=said, incomplete="interrupted"))
         await self._conversation.end(self._turn.id, "stopped")
 
-    def _message(self, text: str, kind: "Kind") -> OutboundMessage:
+    def _message(self, kind: Literal["answer", "notice"], *paragraphs: str) -> OutboundMessage:
         turn = self._turn
         return OutboundMessage(
             id=new_id(),
             address=turn.address,
-            text=text,
+            text="\n\n".join(text for text in paragraphs if text),
             kind=kind,
             turn=turn.id,
             reply_to=turn.inbound[0].id,
-            stats=turn.stats(self._model.preset) if kind == "answer" else None,
+            stats=turn.stats(self._window.model.preset) if kind == "answer" else None,
         )
-
-
-def _minutes(error: LLMError) -> dict[str, object]:
-    """How long to wait, for the sentences that say so."""
-    return {"minutes": max(1, round((error.retry_after or 60) / 60))}

@@ -1,9 +1,158 @@
-"""Everything the model reads for a step, from the files that people edit and the conversation."""
+"""Everything the model reads for a step: the files that people edit, and the conversation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
+from typing import NamedTuple
 
-from nanobot.authority import Role
+from nanobot.agent.skills import Skills
+from nanobot.memory.cut import Shown, cut
+from nanobot.memory.markdown import without_comments
+from nanobot.memory.notebook import Notebook
 from nanobot.messages import InboundMessage
 from nanobot.ports import Clock, Documents, ModelInfo
 from nanobot.transcript import Message
+from nanobot.workspace import Workspace
+
+COMPACT_MESSAGES = 6
+"""How many of the last messages a small model reads: more than a few turns drown it."""
+
+IDENTITY = (resources.files(__package__) / "prompts" / "identity.md").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """How many bytes of each file go into the prompt."""
+
+    memory: int
+    soul: int
+    user: int
+    agents: int
+    tools: int
+
+
+class Part(NamedTuple):
+    """A file in the prompt: its name, the key of its budget, and what is shown of it."""
+
+    name: str
+    budget: str
+    shown: Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The system message, and the files it was made of."""
+
+    message: Message
+    parts: Sequence[Part]
+
+    @property
+    def cut(self) -> Sequence[Part]:
+        """The files that were too long for their budget."""
+        return [part for part in self.parts if part.shown.is_cut]
+
+    @property
+    def largest(self) -> str:
+        """The file that takes most of the prompt."""
+        return max(self.parts, key=lambda part: part.shown.kept).name
+
+
+class ContextBuilder:
+    """Builds the prompt in an order that keeps its beginning the same from turn to turn.
+
+    Files are read anew when they change, which costs a stat for each and turn, and nothing more.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        documents: Documents,
+        notebook: Notebook,
+        skills: Skills,
+        budgets: Budgets,
+        clock: Clock,
+    ) -> None:
+        self._workspace = workspace
+        self._documents = documents
+        self._notebook = notebook
+        self._skills = skills
+        self._budgets = budgets
+        self._clock = clock
+        self._last: dict[bool, tuple[list[str], Prompt]] = {}
+
+    def prompt(self, model: ModelInfo) -> Prompt:
+        """The system message for a model: the very same object while no file changes."""
+        parts = self._compact_parts() if model.compact else self._parts()
+        texts = [part.shown.text for part in parts]
+        last = self._last.get(model.compact)
+        if last is None or last[0] != texts:
+            text = _compact(parts) if model.compact else _full(parts)
+            last = self._last[model.compact] = texts, Prompt(Message(role="system", content=text), parts)
+        return last[1]
+
+    def runtime(self, message: InboundMessage) -> str:
+        """The block in front of a message that says when, where and by whom it was said."""
+        now = self._clock.now()
+        where = message.address
+        rows = [
+            f"time: {now:%Y-%m-%d %A %H:%M} {now:%z} ({now.tzinfo})",
+            f"channel: {where.channel}, chat {where.chat}" + (f", topic {where.topic}" if where.topic else ""),
+            f"sender: {message.sender.name or 'unknown name'} (id {message.sender.id}, {message.authority.role})",
+        ]
+        return "\n".join(["<context>", *map(_one_line, rows), "</context>"])
+
+    def messages(self, model: ModelInfo, prompt: Prompt, replay: Sequence[Message]) -> list[Message]:
+        """What the model is sent. A small one reads only the last few words that were said."""
+        return [prompt.message, *(_last_words(replay) if model.compact else replay)]
+
+    def _parts(self) -> list[Part]:
+        files, budgets = self._workspace, self._budgets
+        return [
+            self._part(files.agents, "agents", budgets.agents),
+            self._part(files.soul, "soul", budgets.soul),
+            self._part(files.user, "user", budgets.user),
+            self._part(files.tools, "tools", budgets.tools),
+            Part("memory/MEMORY.md", "memory", self._notebook.section(budgets.memory)),
+            Part("skills", "", self._skills.section()),
+        ]
+
+    def _compact_parts(self) -> list[Part]:
+        files, budgets = self._workspace, self._budgets
+        return [
+            self._part(files.soul, "soul", budgets.soul),
+            self._part(files.user, "user", budgets.user),
+            Part("memory/MEMORY.md", "memory", self._notebook.facts(budgets.memory)),
+        ]
+
+    def _part(self, path: Path, budget: str, size: int) -> Part:
+        text = without_comments(self._documents.read(path) or "").strip()
+        return Part(path.name, budget, cut(text, size, path.name))
+
+
+def _full(parts: Iterable[Part]) -> str:
+    titled = (f"# {part.name}\n\n{part.shown.text}" for part in parts if part.shown.text)
+    return "\n\n".join([IDENTITY.strip(), *titled])
+
+
+def _compact(parts: Sequence[Part]) -> str:
+    """Character first, then what is known as plain lines: headings and marks would be taken for talk."""
+    soul, *known = (part.shown.text for part in parts)
+    facts = [line.strip().removeprefix("- ") for text in known for line in text.splitlines()]
+    lines = [line for line in facts if line and not line.startswith("#")]
+    return "\n".join([soul, *(["", "What you know about the user:", *lines] if lines else [])])
+
+
+def _last_words(replay: Sequence[Message]) -> list[Message]:
+    said = [
+        Message(role=message.role, content=message.content, files=message.files)
+        for message in replay
+        if message.content and message.role in ("user", "assistant")
+    ][-COMPACT_MESSAGES:]
+    first = next((i for i, message in enumerate(said) if message.role == "user"), 0)
+    return said[first:]
+
+
+def _one_line(text: str) -> str:
+    """Names come from outside; they must not be able to end the block."""
+    return " ".join(text.split()).replace("<", "‹").replace(">", "›")

@@ -7,7 +7,7 @@ from nanobot.authority import least
 from nanobot.history import interrupted, last_turn, legal, open_calls, window_start, within_turn
 from nanobot.ids import new_id
 from nanobot.ports import Clock, SessionStore
-from nanobot.tokens import TokenEstimator
+from nanobot.tokens import Counts, Report, TokenEstimator
 from nanobot.transcript import Ended, EndedHow, Message, Reset, Session, Window
 
 REST = 0.5
@@ -30,13 +30,15 @@ class Conversation:
     What a turn costs does not depend on how much was said before it.
     """
 
-    def __init__(self, session: Session, store: SessionStore, clock: Clock, tokens: TokenEstimator) -> None:
+    def __init__(self, session: Session, store: SessionStore, clock: Clock) -> None:
         self._session = session
         self._store = store
         self._clock = clock
-        self._tokens = tokens
+        self._over = legal(session.messages)
         self._running: list[Message] = []
-        self._settle(legal(session.messages))
+        self._counted = Counts()  # the first `_counted_to` messages of `_over`
+        self._counted_to = 0
+        self._reports: dict[TokenEstimator, Report] = {}  # the last one of each model
 
     def holds(self, session: Session) -> bool:
         """Whether this is the conversation of that very session, not of one that was loaded anew."""
@@ -62,9 +64,7 @@ class Conversation:
         """The running turn is over; `how` says so in the session if it has no complete answer."""
         if how is not None:
             await self._store.append(self._session, Ended(at=self._now(), turn=turn, how=how))
-        over = legal(self._running)
-        self._over += over
-        self._sizes += map(self._tokens.size, over)
+        self._over += legal(self._running)
         self._running = []
 
     async def close_calls(self) -> None:
@@ -79,7 +79,7 @@ class Conversation:
         if not turn or turn in self._session.ended or _is_answer(messages[-1]):
             return None
         self._running = [message for message in messages if message.turn == turn]
-        self._settle(legal(message for message in messages if message.turn != turn))
+        self._replace(legal(message for message in messages if message.turn != turn))
         calls = open_calls(self._running)
         asked = next((message.content for message in self._running if message.role == "user"), None)
         await self.close_calls()
@@ -91,40 +91,50 @@ class Conversation:
         messages = self._session.messages
         await self._store.append(self._session, Reset(at=self._now(), through=messages[-1].id if messages else None))
         self._running = []
-        self._settle([])
+        self._replace([])
 
-    async def make_room(self, room: float) -> None:
+    def counts(self, tokens: TokenEstimator) -> Counts:
+        """What the replay holds. Each message is counted once."""
+        for message in self._over[self._counted_to :]:
+            self._counted += tokens.count(message)
+        self._counted_to = len(self._over)
+        return sum((tokens.count(message) for message in self._running), self._counted)
+
+    def learn(self, tokens: TokenEstimator, asked: Counts, reported: int) -> None:
+        """The endpoint reported this many input tokens for a request of this conversation."""
+        last = self._reports.get(tokens)
+        self._reports[tokens] = tokens.learn(asked, reported, last)
+
+    async def make_room(self, room: float, tokens: TokenEstimator) -> None:
         """Move the window so that the replay fits into `room` tokens. Does nothing while it fits.
 
         It moves by a good piece, to half the room, and the place is recorded. A turn that is too long
         by itself loses its oldest rounds of tools; one that still is too long is left out.
         """
-        running = self._size(self._running)
+        if tokens.tokens(self.counts(tokens)) <= room:
+            return
+        running = sum(map(tokens.size, self._running))
         if running > room:
-            self._running = within_turn(self._running, self._tokens.size, room * REST)
-            running = self._size(self._running)
-        if self._over and sum(self._sizes) + running > room:
-            await self._move_window(max(room * REST - running, 0))
+            self._running = within_turn(self._running, tokens.size, room * REST)
+            running = sum(map(tokens.size, self._running))
+        if self._over:
+            await self._move_window(max(room * REST - running, 0), tokens)
 
-    async def _move_window(self, room: float) -> None:
-        start = window_start(self._over, self._sizes, room)
+    async def _move_window(self, room: float, tokens: TokenEstimator) -> None:
+        start = window_start(self._over, [tokens.size(message) for message in self._over], room)
         kept = self._over[start:]
         if not kept:
             last = last_turn(self._over)
-            trimmed = within_turn(self._over[last:], self._tokens.size, room)
-            if self._size(trimmed) <= room:
+            trimmed = within_turn(self._over[last:], tokens.size, room)
+            if sum(map(tokens.size, trimmed)) <= room:
                 start, kept = last, trimmed
         first = [*self._over[start:], *self._running][:1]
-        if first:
+        if start and first:
             await self._store.append(self._session, Window(at=self._now(), start=first[0].id))
-        self._settle(kept)
+        self._replace(kept)
 
-    def _settle(self, messages: list[Message]) -> None:
-        self._over = messages
-        self._sizes = [self._tokens.size(message) for message in messages]
-
-    def _size(self, messages: Sequence[Message]) -> float:
-        return sum(map(self._tokens.size, messages))
+    def _replace(self, over: list[Message]) -> None:
+        self._over, self._counted, self._counted_to = over, Counts(), 0
 
     def _now(self) -> str:
         return self._clock.now().isoformat(timespec="milliseconds")
@@ -137,15 +147,14 @@ def _is_answer(message: Message) -> bool:
 class Conversations:
     """Opens each conversation once."""
 
-    def __init__(self, store: SessionStore, clock: Clock, tokens: TokenEstimator) -> None:
+    def __init__(self, store: SessionStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._tokens = tokens
         self._open: dict[str, Conversation] = {}
 
     async def open(self, key: str) -> Conversation:
         session = await self._store.load(key)
         conversation = self._open.get(key)
         if conversation is None or not conversation.holds(session):
-            conversation = self._open[key] = Conversation(session, self._store, self._clock, self._tokens)
+            conversation = self._open[key] = Conversation(session, self._store, self._clock)
         return conversation

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from nanobot.ports import LLM, SessionModels
+from nanobot.tokens import TokenEstimator
 
 Make = Callable[[], LLM]
 
@@ -14,7 +15,7 @@ class Models:
         self._presets = presets
         self._default = default
         self._chosen = chosen
-        self._made: dict[str, LLM] = {}
+        self._made: dict[str, tuple[LLM, TokenEstimator]] = {}
 
     @property
     def names(self) -> Sequence[str]:
@@ -25,10 +26,12 @@ class Models:
         chosen = self._chosen.get(session_key)
         return chosen if chosen is not None and chosen in self._presets else self._default
 
-    def get(self, session_key: str) -> LLM:
+    def get(self, session_key: str) -> tuple[LLM, TokenEstimator]:
+        """The model that answers in this session, and how its tokens are counted."""
         name = self.name_for(session_key)
         if name not in self._made:
-            self._made[name] = self._presets[name]()
+            llm = self._presets[name]()
+            self._made[name] = llm, TokenEstimator(llm.info.model)
         return self._made[name]
 
     async def choose(self, session_key: str, name: str) -> None:

@@ -45,10 +45,14 @@ class Turn:
     def ended(self) -> None:
         self._progress("ended")
 
-    def step(self) -> None:
-        """What was said so far was a remark on the way to a tool."""
+    def recorded(self, *, is_remark: bool) -> None:
+        """What was said so far is complete and stands in the session; a remark goes before tool calls."""
         self.half_said = ""
-        self._progress("step")
+        if is_remark:
+            self._progress("step")
+
+    def notice(self, text: str) -> None:
+        self._progress("notice", text)
 
     def tool(self, text: str) -> None:
         self._progress("tool", text)

@@ -17,13 +17,13 @@ def model_command(models: Models) -> Command:
             names = ", ".join(meant or models.names)
             return Answer(call.say("command.no_such_model", name=call.argument, names=names))
         await models.choose(key, call.argument)
-        return Answer(call.say("command.model_chosen", name=call.argument, model=models.get(key).info.model))
+        return Answer(call.say("command.model_chosen", name=call.argument, model=models.get(key)[0].info.model))
 
     return Command("model", handle, immediate=True)
 
 
 def _list(models: Models, key: str, call: Call) -> Answer:
-    info = models.get(key).info
+    info = models.get(key)[0].info
     text = call.say("command.model", name=info.preset, model=info.model, window=f"{info.context_window:,}")
     others = [name for name in models.names if name != info.preset]
     if not others:

@@ -20,8 +20,9 @@ class Call:
     argument: str
     language: Language
 
-    def say(self, key: str, **values: object) -> str:
-        return say(key, self.language, **values)
+    def say(self, sentence: str, /, **values: object) -> str:
+        """One of the bot's sentences, in the person's language."""
+        return say(sentence, self.language, **values)
 
 
 @dataclass(frozen=True, slots=True)

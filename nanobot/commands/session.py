@@ -56,7 +56,9 @@ def sessions_command(store: SessionStore) -> Command:
         here = call.message.address.session_key
         infos = list(await store.list())
         rows = [
-            call.say("command.session_here" if info.key == here else "command.session", key=info.key, at=info.updated[:16])
+            call.say(
+                "command.session_here" if info.key == here else "command.session", key=info.key, at=info.updated[:16]
+            )
             for info in infos[:MOST_SESSIONS]
         ]
         if len(infos) > MOST_SESSIONS:

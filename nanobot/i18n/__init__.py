@@ -9,7 +9,7 @@ Language = Literal["en", "zh"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 
 
-def say(key: str, language: Language, **values: object) -> str:
+def say(key: str, language: Language, /, **values: object) -> str:
     """The sentence with this key ("section.name" in the catalogues) with its values put in.
 
     Raises KeyError for a key that is not in the catalogue: that is a bug, and a test looks for it.
