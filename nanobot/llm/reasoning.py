@@ -31,10 +31,10 @@ class Visible:
         self._parts: list[str] = []
         self._pending = ""
         self._searched = 0
-        self._reasoning = unopened
+        self._reasoning = False
         self._waiting_for_close = unopened
         self._fence: re.Pattern[str] | None = None
-        self._code_until: int = 0
+        self._code_until = 0
         self._line = ""
         self._strip = False
 
@@ -49,10 +49,14 @@ class Visible:
         while self._pending and self._step(final=False):
             pass
 
-    def end(self) -> None:
-        """Nothing more comes: show the rest. A piece of a tag is none of it."""
-        if self._waiting_for_close:
-            self._reasoning = self._waiting_for_close = False
+    def end(self, *, cut: bool = False) -> None:
+        """Nothing more comes: show the rest, without a piece of a tag.
+
+        In a text that was cut off, what waits for its closing tag is taken for reasoning.
+        """
+        if self._waiting_for_close and cut:
+            return
+        self._waiting_for_close = False
         while self._pending and self._step(final=True):
             pass
 
@@ -74,10 +78,8 @@ class Visible:
         if tag is None:
             return False
         self._waiting_for_close = False
-        if tag["close"]:
+        if tag["close"]:  # after an opening tag this is text like any other
             self._close(tag.end())
-        else:
-            self._reasoning = False  # it opens its reasoning itself, so this is text like any other
         return True
 
     def _drop(self) -> bool:

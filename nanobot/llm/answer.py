@@ -1,0 +1,112 @@
+"""An answer as it grows: from the chunks of a stream, or from one whole body, to a Reply."""
+
+from collections.abc import Collection, Mapping
+from typing import Literal
+
+from nanobot.errors import LLMError
+from nanobot.llm.calls import Calls
+from nanobot.llm.reasoning import Visible
+from nanobot.llm.wire import well_formed
+from nanobot.ports import Reply
+from nanobot.transcript import Usage
+
+_CUT_BY_LIMIT = ("length", "max_tokens", "max_output_tokens")
+_DECLINED = ("content_filter", "safety", "refusal", "prohibited_content", "recitation", "sensitive")
+_FAILED = ("error", "abort", "insufficient_system_resource", "network_error")
+"""finish_reason, in lower case; what is in none of these is a normal end."""
+
+
+class Answer:
+    """What one attempt has brought so far."""
+
+    def __init__(self, visible: Visible) -> None:
+        self._visible = visible
+        self._calls = Calls()
+        self._usage: Usage | None = None
+        self._finish = ""
+        self._refusal = ""
+        self._half_pair = ""
+        self.begun = False
+        """Whether anything has arrived that is part of an answer."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether the endpoint said that nothing more comes."""
+        return bool(self._finish)
+
+    @property
+    def text(self) -> str:
+        """What a person may read of it so far."""
+        return self._visible.text.rstrip()
+
+    def add(self, chunk: Mapping[str, object]) -> None:
+        """Take in a chunk, or a whole chat completion. Chunks without choices may still hold usage."""
+        self._usage = _usage(chunk.get("usage")) or self._usage
+        choices = chunk.get("choices")
+        for choice in choices if isinstance(choices, list) else ():
+            if isinstance(choice, Mapping) and choice.get("index") in (0, None):
+                self._add_choice(choice)
+
+    def reply(self, model: str, taken: Collection[str]) -> Reply:
+        """The finished answer; `taken` are the call ids that the conversation holds already.
+
+        Raises LLMError: filtered, empty, or server if the endpoint says that it failed.
+        """
+        finish: Literal["stop", "length"] = "length" if self._finish in _CUT_BY_LIMIT else "stop"
+        self._visible.end(cut=finish == "length")
+        if self._finish in _DECLINED or (self._refusal and not self._visible.text.strip()):
+            raise LLMError("filtered", self._refusal or self._finish)
+        if self._finish in _FAILED:
+            raise LLMError("server", f"finish_reason {self._finish}", partial=self.text)
+        calls = self._calls.finished(taken)
+        text = self._visible.text
+        if not calls and not text.strip():
+            raise LLMError("empty", f"finish_reason {self._finish}")
+        # the end of a text that is to be continued is left as it is: the next word comes right behind
+        return Reply(text if finish == "length" else text.rstrip(), calls, finish, self._usage, model)
+
+    def _add_choice(self, choice: Mapping[str, object]) -> None:
+        delta, message = choice.get("delta"), choice.get("message")
+        if isinstance(delta, Mapping):
+            self._add_delta(delta)
+        elif isinstance(message, Mapping) and not self.begun:  # behind deltas it would only repeat them
+            self._add_delta(message)
+            self._finish = "stop"
+        finish = choice.get("finish_reason")
+        if isinstance(finish, str) and finish:
+            self._finish = finish.lower()
+
+    def _add_delta(self, delta: Mapping[str, object]) -> None:
+        text = _content(delta.get("content"))
+        self._refusal += _content(delta.get("refusal"))
+        self._calls.add(delta.get("tool_calls"))
+        self.begun = self.begun or bool(text or self._refusal or delta.get("tool_calls"))
+        if text:
+            self._show(text)
+
+    def _show(self, text: str) -> None:
+        """Some servers split a character outside the basic plane into two chunks with half a pair each."""
+        text = self._half_pair + text
+        self._half_pair = text[-1] if "\ud800" <= text[-1] <= "\udbff" else ""
+        self._visible.feed(well_formed(text.removesuffix(self._half_pair) if self._half_pair else text))
+
+
+def _content(value: object) -> str:
+    """Content is a text, or a list of parts of which only those of type text are for people."""
+    if isinstance(value, str):
+        return value
+    parts = [part for part in value if isinstance(part, Mapping)] if isinstance(value, list) else []
+    return "".join(_content(part.get("text")) for part in parts if part.get("type") in ("text", None))
+
+
+def _usage(value: object) -> Usage | None:
+    if not isinstance(value, Mapping):
+        return None
+    details = value.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, Mapping) else value.get("prompt_cache_hit_tokens")
+    usage = Usage(_count(value.get("prompt_tokens")), _count(value.get("completion_tokens")), _count(cached))
+    return usage if usage != Usage() else None
+
+
+def _count(value: object) -> int:
+    return int(value) if isinstance(value, int | float) and value > 0 else 0

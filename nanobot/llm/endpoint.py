@@ -1,0 +1,119 @@
+"""An OpenAI-compatible endpoint, reached through the openai package: the one place that knows it."""
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from nanobot.errors import LLMError
+from nanobot.llm.failures import failure
+from nanobot.llm.wire import Json
+from nanobot.ports import Clock
+
+if TYPE_CHECKING:  # importing openai takes half a second and more, so it is imported when first used
+    from openai import AsyncOpenAI, Omit
+    from openai.types.chat import ChatCompletionMessageParam
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where a model is asked, and how patiently.
+
+    `timeout` is for one attempt as a whole, `idle_timeout` for the time without progress in it,
+    both in seconds; `attempts` are all requests that one question may cost. `max_output` in tokens;
+    None leaves it, like the temperature, to the endpoint.
+    """
+
+    base_url: str
+    api_key: str = field(default="", repr=False)
+    temperature: float | None = None
+    extra_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    extra_body: Mapping[str, object] = field(default_factory=dict)
+    timeout: float = 120.0
+    idle_timeout: float = 45.0
+    attempts: int = 4
+    max_output: int | None = None
+
+
+class Connection:
+    """Speaks HTTP with an endpoint; raises LLMError and nothing else. Keeps its connections for the next question."""
+
+    def __init__(self, endpoint: Endpoint, clock: Clock) -> None:
+        self._endpoint = endpoint
+        self._clock = clock
+        self._client: AsyncOpenAI | None = None
+        self._making = threading.Lock()
+
+    def warm(self) -> "AsyncOpenAI":
+        """Import the client and make it ready. Blocks for a second the first time: call it in a thread."""
+        with self._making:
+            client = self._client = self._client or self._make()
+            return client
+
+    async def aclose(self) -> None:
+        """Close the connections; the next question opens new ones."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    @asynccontextmanager
+    async def ask(self, model: str, messages: list[Json], options: Json) -> AsyncIterator[AsyncGenerator[bytes]]:
+        """Send a chat completion request, and yield the body of the answer as it arrives.
+
+        Leaving the context closes what is still open. Nothing here ends by itself: set a limit around it.
+        """
+        client = self._client
+        if client is None:
+            client = await asyncio.to_thread(self.warm)
+        import anyio
+        import httpx2
+        from openai import APIStatusError, OpenAIError
+
+        try:
+            async with (
+                client.chat.completions.with_streaming_response.create(
+                    model=model,
+                    messages=cast("list[ChatCompletionMessageParam]", messages),
+                    stream=True,
+                    extra_body={**options, **self._endpoint.extra_body},
+                    extra_headers=self._headers(),
+                ) as response,
+                aclosing(cast("AsyncGenerator[bytes]", response.iter_bytes())) as chunks,
+            ):
+                yield chunks
+        except APIStatusError as error:
+            raise failure(error.status_code, error.body, error.response.headers, self._clock.now()) from error
+        except (OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, anyio.EndOfStream, OSError) as error:
+            cause = error.__cause__ or error
+            raise LLMError("network", f"{type(cause).__name__}: {cause}") from error
+
+    def _make(self) -> "AsyncOpenAI":
+        import httpx2
+        from openai import AsyncOpenAI
+
+        try:
+            client = AsyncOpenAI(
+                base_url=self._endpoint.base_url,
+                api_key=self._endpoint.api_key.strip() or "none",
+                max_retries=0,  # its retries would multiply ours, and it may sleep long past any timeout
+                timeout=None,  # it counts per read, so keep-alive comments defeat it
+            )
+        except httpx2.InvalidURL as error:
+            raise LLMError("network", f"base_url: {error}") from error
+        _ = client.chat.completions.with_streaming_response  # reached for the first time, it imports the rest
+        return client
+
+    def _headers(self) -> "dict[str, str | Omit]":
+        """What the openai package takes from the environment is meant for OpenAI, not for every endpoint."""
+        from openai import omit
+
+        for name, value in {"Authorization": self._endpoint.api_key.strip(), **self._endpoint.extra_headers}.items():
+            if not (value.isascii() and value.isprintable()):
+                detail = f"the header {name} holds characters that no header can hold"
+                raise LLMError("auth" if name == "Authorization" else "request", detail)
+        headers: dict[str, str | Omit] = {"OpenAI-Organization": omit, "OpenAI-Project": omit}
+        if not self._endpoint.api_key.strip():
+            headers["Authorization"] = omit
+        return {**headers, **self._endpoint.extra_headers}

@@ -1,0 +1,158 @@
+"""What an endpoint's complaint means, whichever provider words it."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+
+from nanobot.errors import LLMError, LLMErrorKind
+
+_CONTEXT = re.compile(
+    r"context[_ ]length|context[_ ]size|context window|context limit|maximum context|context the overflows"
+    r"|maximum (?:prompt|input|model|sequence) length|max(?:imum)?[_ ](?:model|prompt|input)[_ ](?:len|tokens)"
+    r"|prompt (?:is|was) too long|input (?:is|was) too (?:long|large)|prompt contains .* too large for model"
+    r"|prompt exceeds max length|input length exceeds|range of input length|input token count"
+    r"|prompt token count|too many (?:input )?tokens|exceeded model token limit|reduce the length of"
+    r"|request too large|\binputs`? tokens? \+ |messages.{0,40}string too long|payload too large"
+    r"|上下文(?:长度|窗口)|tokens?\s?[总数量]{1,3}\S{0,6}超|(?:输入|提示词?|prompt)\S{0,12}(?:过长|超长|超出|超过)|超[出过]\S{0,8}(?:最大长度|token|长度限制)",
+    re.IGNORECASE,
+)
+_FILTERED = re.compile(
+    r"content[_ ]?(?:filter|policy|management|exists risk)|responsible ?ai|data_?inspection|safety (?:system|reasons)"
+    r"|inappropriate content|sensitive content|new_sensitive|敏感内容|不安全|违规内容",
+    re.IGNORECASE,
+)
+_QUOTA = re.compile(
+    r"insufficient[_ ](?:quota|balance|funds|credits?)|exceeded your current quota|credit balance|out of credits?"
+    r"|billing|payment required|arrearage|requires more credits|余额不足|额度不足|额度已用尽|欠费|充值",
+    re.IGNORECASE,
+)
+_AUTH = re.compile(
+    r"(?:invalid|incorrect|missing|no|wrong) (?:api|access)[_ -]?(?:key|token)|api[_ -]?key (?:not|is not|is) "
+    r"|api_key_invalid|invalid_api_key|unauthori[sz]ed|authentication|permission denied"
+    r"|无效的(?:令牌|密钥)|(?:令牌|密钥)(?:无效|错误|已过期|状态不可用)",
+    re.IGNORECASE,
+)
+_MODEL = re.compile(
+    r"model[_ ]not[_ ](?:found|exist|supported)|no route|unknown model|no such model|invalid model|not a valid model"
+    r"|model\b.{0,80}(?:does not exist|not found|is not available|not supported)|no endpoints found|模型不存在",
+    re.IGNORECASE,
+)
+_RATE = re.compile(r"rate[_ -]?limit|too many requests|resource_?exhausted|请求过于频繁|并发数过高", re.IGNORECASE)
+_SERVER = re.compile(
+    r"overloaded|internal|server[_ ]error|unavailable|try again|timed? ?out|bad gateway|capacity|繁忙", re.IGNORECASE
+)
+_RETRY_IN = re.compile(r"(?:try again|retry) in (?:(\d{1,4})m(?!s))?(?:(\d{1,6}(?:\.\d*)?)(ms|s))?", re.IGNORECASE)
+
+_BY_WORDS: tuple[tuple[LLMErrorKind, re.Pattern[str]], ...] = (
+    ("context", _CONTEXT),
+    ("filtered", _FILTERED),
+    ("quota", _QUOTA),
+    ("auth", _AUTH),
+    ("model", _MODEL),
+    ("rate_limit", _RATE),
+    ("server", _SERVER),
+)
+_BY_STATUS: dict[int, LLMErrorKind] = {
+    401: "auth",
+    402: "quota",
+    403: "auth",
+    404: "model",
+    405: "model",
+    408: "server",
+    409: "server",
+    413: "context",
+    425: "server",
+    429: "rate_limit",
+}
+_BELIEVED: dict[int, tuple[LLMErrorKind, ...]] = {
+    401: ("quota",),
+    402: (),
+    403: ("quota", "model", "filtered", "rate_limit"),
+    404: (),
+    429: ("quota", "context"),
+}
+"""What the words may make of a status."""
+_BELIEVED_OF_4XX: tuple[LLMErrorKind, ...] = ("context", "filtered", "quota", "auth", "model", "rate_limit")
+_BELIEVED_OF_5XX: tuple[LLMErrorKind, ...] = ("context",)
+
+_LONGEST = 4000
+_DETAIL = 500
+
+
+def failure(status: int | None, body: object, headers: Mapping[str, str], now: datetime) -> LLMError:
+    """The error for a refusal.
+
+    Args:
+        status: of HTTP; None for an error that came inside an answer that began well.
+        body: the parsed JSON, or the text as it was.
+        headers: of the response, with lower-case names.
+        now: for a Retry-After that names a date.
+    """
+    words = error_words(body)[:_LONGEST]
+    status = status if status is not None else _status_in(body)
+    in_words = _wait_in(words)
+    kind = _kind(status, words, told_to_wait=in_words is not None)
+    wait = retry_after(headers, now)
+    detail = f"{status or 'in the answer'}: {words[:_DETAIL]}"
+    return LLMError(kind, detail, retry_after=in_words if wait is None else wait)
+
+
+def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Seconds to wait according to the headers (RFC 9110: seconds or a date); None for none and for nonsense."""
+    milliseconds = headers.get("retry-after-ms", "").strip()
+    if re.fullmatch(r"\d{1,12}(\.\d*)?", milliseconds):
+        return float(milliseconds) / 1000
+    value = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d{1,9}(\.\d*)?", value):
+        return float(value)
+    try:
+        date = parsedate_to_datetime(value)
+        return max(0.0, (date - now).total_seconds())
+    except (ValueError, TypeError, OverflowError):  # nonsense, or a date without a zone
+        return None
+
+
+def error_words(body: object) -> str:
+    """Everything an error says about itself, code and type included, in one line."""
+    if isinstance(body, list):
+        body = body[0] if body else ""
+    if not isinstance(body, Mapping):
+        return " ".join(str(body or "").split())
+    inner = body.get("error", body)
+    if not isinstance(inner, Mapping):
+        return error_words(inner or body.get("message"))
+    names = ("message", "msg", "detail", "code", "type", "status", "error")
+    said = [str(inner[name]) for name in names if inner.get(name)]
+    metadata = inner.get("metadata")
+    if isinstance(metadata, Mapping) and metadata.get("raw"):
+        said.append(str(metadata["raw"]))  # OpenRouter: what the provider behind it said
+    return " ".join(" ".join(said).split())
+
+
+def _kind(status: int | None, words: str, *, told_to_wait: bool) -> LLMErrorKind:
+    said = next((kind for kind, pattern in _BY_WORDS if pattern.search(words)), None)
+    if said == "quota" and told_to_wait:
+        said = "rate_limit"  # a quota per minute comes back by itself
+    if status is None:
+        return said or "protocol"
+    believed = _BELIEVED.get(status, _BELIEVED_OF_5XX if status >= 500 else _BELIEVED_OF_4XX)
+    if said in believed:
+        return said
+    return _BY_STATUS.get(status, "server" if status >= 500 else "request")
+
+
+def _status_in(body: object) -> int | None:
+    inner = body.get("error") if isinstance(body, Mapping) else None
+    for source in (inner, body):
+        code = source.get("code") if isinstance(source, Mapping) else None
+        if str(code).isdecimal() and 400 <= int(str(code)) < 600:
+            return int(str(code))
+    return None
+
+
+def _wait_in(words: str) -> float | None:
+    found = _RETRY_IN.search(words)
+    if found is None or not (found[1] or found[2]):
+        return None
+    return float(found[1] or 0) * 60 + float(found[2] or 0) / (1000 if found[3] == "ms" else 1)

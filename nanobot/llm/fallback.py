@@ -1,0 +1,94 @@
+"""Several models asked in order, until one answers."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nanobot.errors import LLMError, LLMErrorKind
+from nanobot.llm.shown import Shown
+from nanobot.ports import LLM, Clock, ModelInfo, Reply, Request, Stream
+
+log = logging.getLogger(__name__)
+
+REST = 60.0
+"""Seconds for which a model that is down is asked last, or a turn of many steps would wait for it at each."""
+
+LONGEST_REST = 600.0
+"""Seconds after which one that asked for an even longer rest is tried again: limits are lifted early, too."""
+
+_DOWN: tuple[LLMErrorKind, ...] = ("auth", "model", "quota", "rate_limit", "timeout", "network", "server", "engine")
+"""Failures that do not depend on the question, so the next question would meet them as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    until: float
+    asked_for: bool
+    error: LLMError
+
+
+class Fallback:
+    """Fulfils the port LLM by asking the first of several models, and the next one when it fails.
+
+    Another model is no way around a refusal to answer ("filtered"), and when a conversation is too
+    long only one that reads more is asked. A model that said for how long it is closed is not asked
+    meanwhile; one that is down for another reason, only after the others.
+    """
+
+    def __init__(self, models: Sequence[LLM], clock: Clock) -> None:
+        """`models` in the order in which they are asked; at least one."""
+        self._models = tuple(models)
+        self._clock = clock
+        self._resting: dict[str, _Rest] = {}
+
+    @property
+    def info(self) -> ModelInfo:
+        """The first one's: the conversation is made to fit it."""
+        return self._models[0].info
+
+    async def complete(self, request: Request, stream: Stream) -> Reply:
+        """Ask until one answers. If none does, raises the LLMError of the one that was asked first."""
+        shown = Shown(stream)
+        first: LLMError | None = None
+        last: LLMError | None = None
+        too_small = 0
+        for model in self._in_order():
+            if model.info.context_window <= too_small:
+                continue
+            if last is not None:
+                shown.restart()
+                shown.fallback(model.info.preset, last.kind)
+            try:
+                reply = await model.complete(request, shown)
+            except LLMError as error:
+                log.warning("%s failed: %s", model.info.preset, error)
+                if error.kind == "filtered":
+                    raise
+                if error.kind == "context":
+                    too_small = max(too_small, model.info.context_window)
+                self._let_rest(model, error)
+                first, last = first or error, error
+            else:
+                self._resting.pop(model.info.preset, None)
+                return reply
+        raise first or self._closed()
+
+    def _in_order(self) -> Sequence[LLM]:
+        """Those that are up, then those that were down; without those that asked to be left alone."""
+        now = self._clock.monotonic()
+        self._resting = {preset: rest for preset, rest in self._resting.items() if rest.until > now}
+        down = [model for model in self._models if model.info.preset in self._resting]
+        up = [model for model in self._models if model not in down]
+        return [*up, *(model for model in down if not self._resting[model.info.preset].asked_for)]
+
+    def _let_rest(self, model: LLM, error: LLMError) -> None:
+        if error.kind in _DOWN:
+            seconds = min(error.retry_after or REST, LONGEST_REST)
+            until = self._clock.monotonic() + seconds
+            self._resting[model.info.preset] = _Rest(until, bool(error.retry_after), error)
+
+    def _closed(self) -> LLMError:
+        """All asked to be left alone: the error of the one that opens first, with the time that is left."""
+        preset, rest = min(self._resting.items(), key=lambda item: item[1].until)
+        left = rest.until - self._clock.monotonic()
+        return LLMError(rest.error.kind, rest.error.detail, retry_after=left, model=preset)
