@@ -46,8 +46,8 @@ def _loader() -> "type[SafeLoader]":
     class Loader(SafeLoader):
         yaml_implicit_resolvers: dict[str, list[object]] = {}  # noqa: RUF012  the name is PyYAML's
 
-    Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"true|false"), ["t", "f"])
-    Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"null|~|"), ["n", "~", ""])
+    Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|false)$"), ["t", "f"])
+    Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"(?:null|~|)$"), ["n", "~", ""])
     return Loader
 
 
