@@ -77,9 +77,15 @@ class Rendered(markdown.Markdown):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         options = options.update(width=max(options.max_width, _LEAST_WIDTH))
         segments = super().__rich_console__(console, options)
-        for line in Segment.split_lines(segment for segment in segments if isinstance(segment, Segment)):
-            yield from _without_margin(line)
+        lines = Segment.split_lines(segment for segment in segments if isinstance(segment, Segment))
+        for line in _without_blank_ends([_without_margin(line) for line in lines]):
+            yield from line
             yield Segment.line()
+
+
+def _without_blank_ends(lines: list[list[Segment]]) -> list[list[Segment]]:
+    filled = [index for index, line in enumerate(lines) if line]
+    return lines[filled[0] : filled[-1] + 1] if filled else []
 
 
 def _without_margin(line: list[Segment]) -> list[Segment]:

@@ -1,0 +1,132 @@
+"""A conversation as the person at the terminal sees it: what to print of all that the bot does."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from nanobot.channels.terminal.answer import Answer
+from nanobot.channels.terminal.choices import chosen
+from nanobot.channels.terminal.screen import Piece
+from nanobot.i18n import Language, say
+from nanobot.messages import Address, OutboundMessage, Progress, Stats
+
+
+class Dialogue:
+    """Turns progress and messages into pieces to print, and knows whether a turn runs or a question waits."""
+
+    def __init__(self, address: Address, language: Callable[[], Language]) -> None:
+        """`language` is that of the moment."""
+        self._address = address
+        self._language = language
+        self._turn: str | None = None
+        self._awaited = False  # something was said, and nothing has come back yet
+        self._answer = Answer()
+        self._questions: deque[OutboundMessage] = deque()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether there is something to stop."""
+        return self._turn is not None or self._awaited
+
+    @property
+    def unfinished(self) -> str:
+        """The part of the answer that has come and is not printed yet."""
+        return self._answer.unfinished
+
+    def say(self, key: str, **values: object) -> str:
+        """One of the bot's own sentences about the terminal."""
+        return say(f"terminal.{key}", self._language(), **values)
+
+    def heard(self) -> None:
+        """The person has said something. A list to choose from lapses; a turn goes on waiting for its yes."""
+        self._awaited = True
+        while self._questions and not _holds_up_a_turn(self._questions[0]):
+            self._questions.popleft()
+
+    def choose(self, text: str) -> tuple[str, str] | None:
+        """The question that this text answers, and the value that was chosen; None if it answers none."""
+        if not self._questions or not (button := chosen(self._questions[0].buttons, text)):
+            return None
+        return self._questions.popleft().id, button.value
+
+    def question(self) -> list[Piece]:
+        """The question that waits for an answer, if any."""
+        return self._show_question(self._questions[0]) if self._questions else []
+
+    def progress(self, progress: Progress) -> list[Piece]:
+        """What there is to print of what a turn is doing."""
+        if progress.address != self._address:
+            return []
+        match progress.kind:
+            case "started":
+                self._turn, self._awaited, self._answer = progress.turn, False, Answer()
+            case "text":
+                return _markdown(self._answer.grow(progress.text))
+            case "restart" if self._answer.restart():
+                return [Piece(self.say("again"), "quiet")]
+            case "step":
+                return _markdown(self._answer.step())
+            case "tool" | "notice":
+                return self._activity(progress)
+            case "ended":
+                return self._ended()
+        return []
+
+    def message(self, message: OutboundMessage) -> list[Piece]:
+        """What there is to print of a message."""
+        if message.address != self._address:
+            return [Piece(self.say("elsewhere", session=message.address.session_key), "quiet"), Piece(message.text)]
+        self._awaited = False
+        if message.buttons:
+            self._questions.append(message)
+            return self.question() if len(self._questions) == 1 else []
+        pieces = self._words(message)
+        pieces += [Piece(self.say("file", path=file.path), "quiet") for file in message.files]
+        return pieces + ([Piece(self._footer(message.stats), "quiet")] if message.stats else [])
+
+    def _words(self, message: OutboundMessage) -> list[Piece]:
+        if message.turn is None or message.turn != self._turn:
+            return _markdown([message.text])
+        if message.kind != "answer":
+            return _markdown([*self._answer.step(), message.text])
+        missing, contradicts = self._answer.finish(message.text)
+        return [Piece(self.say("differs"), "quiet")] * contradicts + _markdown(missing)
+
+    def _show_question(self, message: OutboundMessage) -> list[Piece]:
+        choices = "\n".join(f"  {number}. {button.label}" for number, button in enumerate(message.buttons, 1))
+        return [
+            *_markdown(self._answer.step()),
+            *_markdown([message.text]),
+            Piece(choices, "plain"),
+            Piece(self.say("choose"), "quiet"),
+        ]
+
+    def _activity(self, progress: Progress) -> list[Piece]:
+        if progress.kind == "notice":
+            return [Piece(progress.text, "quiet")]
+        rest = self._answer.step()
+        self._answer.forget()
+        return [*_markdown(rest), Piece(f"· {progress.text}", "quiet")]
+
+    def _ended(self) -> list[Piece]:
+        rest = self._answer.step()
+        self._turn, self._awaited, self._answer = None, False, Answer()
+        self._questions = deque(question for question in self._questions if not _holds_up_a_turn(question))
+        return _markdown(rest)
+
+    def _footer(self, stats: Stats) -> str:
+        return self.say(
+            "footer",
+            input=f"{stats.input_tokens:,}",
+            output=f"{stats.output_tokens:,}",
+            seconds=f"{stats.seconds:.1f}",
+            model=stats.model,
+        )
+
+
+def _holds_up_a_turn(question: OutboundMessage) -> bool:
+    """A tool asks by itself; a list to choose from is the reply to a command."""
+    return question.reply_to is None
+
+
+def _markdown(texts: Sequence[str]) -> list[Piece]:
+    return [Piece(text) for text in texts if text.strip()]

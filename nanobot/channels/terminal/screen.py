@@ -1,0 +1,64 @@
+"""What the terminal prints, piece by piece."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TextIO
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+from rich.theme import Theme
+
+from nanobot.channels.terminal.clean import printable
+from nanobot.channels.terminal.markdown import Rendered
+
+_THEME = Theme(  # colours that can be read on dark and on light
+    {"markdown.code": "cyan", "markdown.block_quote": "italic", "markdown.item.bullet": "none", "markdown.hr": "dim"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Something to print: Markdown, a quiet line, or lines that are shown as they are."""
+
+    text: str
+    kind: Literal["markdown", "quiet", "plain"] = "markdown"
+
+
+class Screen:
+    """Prints pieces, with a blank line between them; quiet lines stay together."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._console = _console(file)
+        self._last: str | None = None
+
+    def print(self, pieces: Iterable[Piece]) -> None:
+        for piece in pieces:
+            if not piece.kind == "quiet" == self._last:
+                self._console.print()
+            self._console.print(_renderable(piece), crop=False)
+            self._last = piece.kind
+
+    def turn_page(self) -> None:
+        """The person has said something: what comes next stands apart."""
+        self._last = None
+
+    def tail(self, text: str, height: int) -> Sequence[str]:
+        """The last lines of a text, wrapped to the width of the screen."""
+        width = max(self._console.width - 1, 1)
+        wrapped = Text(printable(text[-4 * width * height :])).wrap(self._console, width)
+        return [line.plain.rstrip() for line in wrapped][-height:]
+
+
+def print_markdown(text: str, file: TextIO) -> None:
+    """Print a text by itself."""
+    _console(file).print(Rendered(text), crop=False)
+
+
+def _console(file: TextIO) -> Console:
+    return Console(file=file, theme=_THEME, highlight=False)
+
+
+def _renderable(piece: Piece) -> RenderableType:
+    if piece.kind == "markdown":
+        return Rendered(piece.text)
+    return Text(printable(piece.text), style="dim" if piece.kind == "quiet" else "", overflow="fold")
