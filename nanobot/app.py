@@ -1,0 +1,219 @@
+"""The composition root: the one place that names every concrete class."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from nanobot.agent.agent import Agent
+from nanobot.agent.context import Budgets, ContextBuilder
+from nanobot.agent.conversation import Conversations
+from nanobot.agent.languages import Languages
+from nanobot.agent.models import Models
+from nanobot.agent.questions import Questions
+from nanobot.agent.skills import Skills
+from nanobot.bus.memory import MemoryBus
+from nanobot.commands.model import model_command
+from nanobot.commands.router import Command, Router
+from nanobot.commands.session import help_command, new_command, sessions_command, status_command, stop_command
+from nanobot.config import EMBEDDED, Config, ModelPreset, chosen, presets
+from nanobot.dispatcher import Dispatcher
+from nanobot.i18n import Language, say
+from nanobot.ids import new_id
+from nanobot.lanes import Lanes
+from nanobot.llm.fallback import Fallback
+from nanobot.llm.local import LocalModel, embedded_weights
+from nanobot.llm.openai import Endpoint, OpenAIModel
+from nanobot.messages import Address, OutboundMessage
+from nanobot.ops.clock import SystemClock
+from nanobot.ops.logs import log_to
+from nanobot.ports import LLM, Bus, Channel, ModelInfo
+from nanobot.store.documents import CachedDocuments
+from nanobot.store.frontmatter import read_frontmatter
+from nanobot.store.lock import WorkspaceLock
+from nanobot.store.memory_folder import MemoryFolder
+from nanobot.store.models import SessionModels
+from nanobot.store.sessions import SessionManager
+from nanobot.store.template import prepare, template_folder
+from nanobot.tools.builtin import builtin_tools
+from nanobot.tools.shell import ExecPolicy
+from nanobot.workspace import Home, Workspace
+
+log = logging.getLogger(__name__)
+
+OUTPUT = 8000
+"""Tokens kept free for an answer where the configuration does not say, at most a quarter of the window."""
+
+WINDOW = 32_000
+"""Tokens that a model is taken to read where the configuration does not say."""
+
+
+class App:
+    """Everything, wired together. `run` owns every task; none outlives it."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        bus: Bus,
+        agent: Agent,
+        dispatcher: Dispatcher,
+        router: Router,
+        models: Models,
+        languages: Languages,
+    ) -> None:
+        self._workspace = workspace
+        self._bus = bus
+        self._agent = agent
+        self._dispatcher = dispatcher
+        self._router = router
+        self._models = models
+        self._languages = languages
+
+    @property
+    def commands(self) -> Sequence[Command]:
+        """The slash commands, for completion and menus."""
+        return self._router.commands
+
+    def language(self, address: Address) -> Language:
+        """The language of the bot's own sentences in a conversation."""
+        return self._languages.of(address.session_key)
+
+    def greeting(self, address: Address) -> str:
+        """Which model one talks to, and how to have a better one."""
+        info = self._models.get(address.session_key)[0].info
+        sentence = "chat.demo_model" if info.preset == EMBEDDED else "chat.model"
+        return say(sentence, self.language(address), name=info.preset, model=info.model)
+
+    async def run(self, channel: Channel, address: Address) -> None:
+        """Serve one channel until its `listen` returns.
+
+        Takes the workspace (WorkspaceError if another process has it), and first of all tells the
+        person at the address of a turn that the end of the last process cut short.
+        """
+        with WorkspaceLock(self._workspace):
+            await asyncio.to_thread(prepare, self._workspace, template_folder())
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    serving = [tasks.create_task(self._dispatcher.run()), tasks.create_task(self._deliver(channel))]
+                    await self._recover(address)
+                    tasks.create_task(asyncio.to_thread(self._models.get(address.session_key)[0].warm))
+                    await channel.listen(self._bus.publish)
+                    for task in serving:
+                        task.cancel()
+            finally:
+                await self._models.close()
+
+    async def _recover(self, address: Address) -> None:
+        cut_short = await self._agent.recover(address)
+        if cut_short is None:
+            return
+        sentence = "turn.interrupted_tools" if cut_short.tools else "turn.interrupted"
+        self._languages.hear(address.session_key, cut_short.asked)
+        text = say(sentence, self.language(address), asked=cut_short.asked, tools=", ".join(cut_short.tools))
+        await self._bus.send(OutboundMessage(id=new_id(), address=address, text=text, kind="notice"))
+
+    async def _deliver(self, channel: Channel) -> None:
+        """Carry what the bot says to the channel, in order."""
+        while True:
+            item = await self._bus.outgoing()
+            if isinstance(item, OutboundMessage):
+                await channel.send(item)
+            else:
+                await channel.show(item)
+
+
+def build(config: Config, home: Home) -> App:
+    """Wire the bot as configured. Reads nothing but the configuration, and takes no lock yet."""
+    log_to(home.log, config.log.level, config.log.format)
+    workspace = Workspace(config.workspace)
+    clock = SystemClock(ZoneInfo(config.timezone) if config.timezone else None)
+    bus, lanes = MemoryBus(), Lanes(parallel=config.agent.parallel_sessions)
+    questions = Questions(bus)
+    store = SessionManager(workspace, fsync=config.sessions.fsync)
+    documents = CachedDocuments()
+    memory = MemoryFolder(workspace.memory_file, documents)
+    context = ContextBuilder(
+        workspace,
+        documents,
+        Notebook(memory, read_frontmatter, clock),
+        Skills(workspace.skills, documents, read_frontmatter),
+        Budgets(**asdict(config.memory.budget)),
+        clock,
+    )
+    models = _models(config, home, workspace, clock)
+    agent = Agent(
+        models,
+        _tools(config, workspace, questions),
+        context,
+        Conversations(store, clock),
+        max_steps=config.agent.max_steps,
+        compact_at=config.memory.compact_at,
+    )
+    languages = Languages(config.language, _language_of_machine())
+    router = _router(agent, lanes, models, store)
+    dispatcher = Dispatcher(
+        bus, lanes, agent, router, questions, languages, steer=config.agent.while_busy == "steer"
+    )
+    return App(workspace, bus, agent, dispatcher, router, models, languages)
+
+
+def _router(agent: Agent, lanes: Lanes, models: Models, store: SessionManager) -> Router:
+    commands = [
+        new_command(agent),
+        stop_command(lanes),
+        status_command([]),
+        model_command(models),
+        sessions_command(store),
+    ]
+    return Router([help_command(commands), *commands])
+
+
+def _tools(config: Config, workspace: Workspace, questions: Questions) -> Sequence[Tool]:
+    rules = config.tools.exec
+    return builtin_tools(
+        workspace,
+        asker=questions,
+        allowed_dirs=config.tools.allowed_dirs,
+        exec_policy=ExecPolicy(owner=rules.owner, member=rules.member, allow=rules.allow, timeout=rules.timeout),
+    )
+
+
+def _models(config: Config, home: Home, workspace: Workspace, clock: Clock) -> Models:
+    known = presets(config, home)
+
+    def make(name: str) -> LLM:
+        """The preset, and those that are asked when it fails."""
+        names = dict.fromkeys([name, *config.fallbacks])
+        made = [_model(each, known[each], workspace, clock) for each in names]
+        return Fallback(made, clock) if len(made) > 1 else made[0]
+
+    return Models({name: partial(make, name) for name in known}, chosen(config), SessionModels(workspace))
+
+
+def _model(name: str, preset: ModelPreset, workspace: Workspace, clock: Clock) -> LLM:
+    window = preset.context_window or WINDOW
+    output = preset.max_output or min(OUTPUT, window // 4)
+    info = ModelInfo(name, preset.model or preset.gguf or name, window, output, preset.compact, preset.vision)
+    if preset.gguf is not None:
+        return LocalModel(info, None if preset.gguf == EMBEDDED else Path(preset.gguf), clock)
+    endpoint = Endpoint(
+        base_url=preset.base_url or "",
+        api_key=preset.api_key or "",
+        temperature=preset.temperature,
+        extra_headers=preset.extra_headers,
+        extra_body=preset.extra_body,
+        timeout=preset.timeout,
+        idle_timeout=preset.idle_timeout,
+        attempts=preset.attempts,
+        max_output=preset.max_output,
+    )
+    return OpenAIModel(info, endpoint, clock, workspace.root)
+
+
+def _language_of_machine() -> Language:
+    """What the machine speaks serves until the person has written something."""
+    spoken = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
+    return "zh" if spoken.startswith("zh") else "en"
