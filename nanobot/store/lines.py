@@ -1,0 +1,212 @@
+"""The lines of a session file."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from nanobot.authority import Origin
+from nanobot.messages import Attachment, Sender
+from nanobot.store.jsonl import loads
+from nanobot.store.private import utf8
+from nanobot.transcript import (
+    Archived,
+    Ended,
+    Incomplete,
+    Line,
+    Message,
+    MessageRole,
+    Reset,
+    ToolCall,
+    Usage,
+    Window,
+)
+
+VERSION = 1
+
+_QUICK = b'{"type":"message",'  # so we write them; the common ones are read straight into messages
+_UNKNOWN_MIME = Attachment("").mime
+_EMPTY: tuple[object, ...] = (None, "", ())
+
+
+class _Function(msgspec.Struct):
+    name: str
+    arguments: str
+
+
+class _Call(msgspec.Struct):
+    """A tool call in the shape of OpenAI's API, which other programs know."""
+
+    id: str
+    function: _Function
+
+
+class _WireMessage(msgspec.Struct):
+    role: MessageRole
+    content: str | None = None
+    id: str = ""
+    at: str = ""
+    turn: str = ""
+    origin: Origin | None = None
+    context: str | None = None
+    sender: Sender | None = None
+    inbound: str | None = None
+    files: tuple[Attachment, ...] = ()
+    tool_calls: tuple[_Call, ...] | None = ()
+    tool_call_id: str | None = None
+    usage: Usage | None = None
+    model: str | None = None
+    incomplete: Incomplete | None = None
+
+
+class _Window(msgspec.Struct):
+    at: str
+    start: str = msgspec.field(name="from")
+
+
+class _Kind(msgspec.Struct):
+    type: str
+
+
+class _Time(msgspec.Struct):
+    at: str
+
+
+_message = msgspec.json.Decoder(Message).decode
+_wire_message = msgspec.json.Decoder(_WireMessage).decode
+_window = msgspec.json.Decoder(_Window).decode
+_kind = msgspec.json.Decoder(_Kind).decode
+_time = msgspec.json.Decoder(_Time).decode
+
+
+def header(key: str, at: str) -> bytes:
+    """The first line of a session file."""
+    fields = {"type": "session", "version": VERSION, "key": key, "at": at}
+    try:
+        return msgspec.json.encode(fields) + b"\n"
+    except UnicodeEncodeError:  # the key must come back as it is, so lone surrogates are escaped
+        return json.dumps(fields).encode() + b"\n"
+
+
+def header_key(line: bytes) -> str | None:
+    """The key that a first line names; None if it does not."""
+    try:
+        fields = loads(line)
+    except ValueError:
+        return None
+    key = fields.get("key") if isinstance(fields, dict) and fields.get("type") == "session" else None
+    return key if isinstance(key, str) else None
+
+
+def encode(lines: Sequence[Line]) -> tuple[bytes, Sequence[Line]]:
+    """Bytes to append, and the lines as they will be read from them: without lone surrogates."""
+    raw: list[bytes] = []
+    kept: list[Line] = []
+    for line in lines:
+        fields = _WRITERS[type(line)](line)
+        try:
+            raw.append(msgspec.json.encode(fields))
+            kept.append(line)
+        except UnicodeEncodeError:
+            raw.append(_without_lone_surrogates(fields))
+            kept.append(decode(raw[-1]) or line)
+    return b"".join(one + b"\n" for one in raw), kept
+
+
+def decode(raw: bytes) -> Line | None:
+    """What a line says; None if it is the header, or of a type that a later version may know. Raises ValueError."""
+    try:
+        return _decode(raw)
+    except ValueError:
+        if rb"\ud" not in raw and rb"\uD" not in raw:
+            raise
+        return _decode(_without_lone_surrogates(loads(raw)))  # legal JSON, but not to msgspec
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def time_of(raw: bytes) -> str:
+    """When a line was written. Raises ValueError."""
+    try:
+        return _time(raw).at
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _decode(raw: bytes) -> Line | None:
+    if raw.startswith(_QUICK) and b'"tool_calls"' not in raw and b'"files"' not in raw:
+        return _message(raw)
+    read = _READERS.get(_kind(raw).type)
+    return read(raw) if read else None
+
+
+def _read_message(raw: bytes) -> Message:
+    wire = _wire_message(raw)
+    fields = msgspec.structs.asdict(wire)
+    calls = (ToolCall(call.id, call.function.name, call.function.arguments) for call in wire.tool_calls or ())
+    return Message(**(fields | {"tool_calls": tuple(calls)}))
+
+
+def _read_window(raw: bytes) -> Window:
+    wire = _window(raw)
+    return Window(at=wire.at, start=wire.start)
+
+
+_READERS: Mapping[str, Callable[[bytes], Line]] = {
+    "message": _read_message,
+    "archived": msgspec.json.Decoder(Archived).decode,
+    "window": _read_window,
+    "reset": msgspec.json.Decoder(Reset).decode,
+    "ended": msgspec.json.Decoder(Ended).decode,
+}
+
+
+def _write_message(message: Message) -> dict[str, object]:
+    return (
+        {"type": "message", "id": message.id, "at": message.at}
+        | _filled(
+            turn=message.turn,
+            role=message.role,
+            origin=message.origin,
+        )
+        | {"content": message.content}
+        | _filled(
+            context=message.context,
+            sender=message.sender and _filled(id=message.sender.id, name=message.sender.name),
+            inbound=message.inbound,
+            files=[_write_file(file) for file in message.files] or None,
+            tool_calls=[_write_call(call) for call in message.tool_calls] or None,
+            tool_call_id=message.tool_call_id,
+            usage=message.usage
+            and {"input": message.usage.input, "output": message.usage.output}
+            | ({"cached": message.usage.cached} if message.usage.cached else {}),
+            model=message.model,
+            incomplete=message.incomplete,
+        )
+    )
+
+
+def _write_call(call: ToolCall) -> dict[str, object]:
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+
+
+def _write_file(file: Attachment) -> dict[str, object]:
+    return _filled(path=file.path, mime=file.mime if file.mime != _UNKNOWN_MIME else None, name=file.name)
+
+
+def _filled(**fields: object) -> dict[str, object]:
+    return {name: value for name, value in fields.items() if value not in _EMPTY}
+
+
+_WRITERS: Mapping[type[Line], Callable[[Any], dict[str, object]]] = {
+    Message: _write_message,
+    Archived: lambda mark: {"type": "archived", "at": mark.at, "through": mark.through, "cursor": mark.cursor},
+    Window: lambda mark: {"type": "window", "at": mark.at, "from": mark.start},
+    Reset: lambda mark: {"type": "reset", "at": mark.at} | _filled(through=mark.through),
+    Ended: lambda mark: {"type": "ended", "turn": mark.turn, "how": mark.how, "at": mark.at},
+}
+
+
+def _without_lone_surrogates(fields: object) -> bytes:
+    return utf8(json.dumps(fields, ensure_ascii=False, separators=(",", ":")))

@@ -1,0 +1,124 @@
+"""Files and folders that only their owner can read, written whole or not at all."""
+
+import fcntl
+import os
+import re
+import secrets
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from nanobot.errors import StoreError
+from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER
+
+_TRIES = 5
+_PAUSE = 0.05  # seconds; a virus scanner or an indexer lets go of a file after about that long
+_TEMP = ".nanobot-{pid}-{random}.tmp"
+_IS_TEMP = re.compile(r"\.nanobot-(\d+)-[0-9a-f]+\.tmp")
+
+
+def write_private(path: Path, data: bytes | str) -> None:
+    """Replace a small file, durably: whoever reads it, whatever happens, sees the old bytes or the new ones.
+
+    A new file is private; one that exists keeps its mode; text is written in UTF-8. A symbolic link
+    is replaced, not followed. Blocks; for use in a thread. Raises StoreError; then nothing has changed.
+    """
+    raw = utf8(data) if isinstance(data, str) else data
+    temp = path.with_name(_TEMP.format(pid=os.getpid(), random=secrets.token_hex(8)))
+    try:
+        private_folder(path.parent)
+        try:
+            _write(temp, raw, _mode_of(path))
+            _replace(temp, path)
+        finally:
+            temp.unlink(missing_ok=True)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise StoreError(f"{path} could not be written: {error.strerror or error}") from error
+
+
+def private_folder(path: Path) -> None:
+    """Make a folder and those above it, private and durable. Those that exist stay as they are. Raises OSError."""
+    if path.is_dir():
+        return
+    private_folder(path.parent)
+    with suppress(FileExistsError):  # somebody else was quicker; a file of this name fails at its first use
+        path.mkdir(mode=PRIVATE_FOLDER)
+    sync_folder(path.parent)
+
+
+def remove_stale_temps(folder: Path) -> None:
+    """Delete what a killed process left half written in a folder. Files of living processes stay."""
+    for path in folder.glob(_TEMP.format(pid="*", random="*")):
+        match = _IS_TEMP.fullmatch(path.name)
+        if match and not _is_another_process(int(match[1])):
+            with suppress(OSError):
+                path.unlink()
+
+
+def sync(descriptor: int) -> None:
+    """Return when the bytes are on the disk itself. On macOS fsync stops at the drive's cache (see its fsync(2))."""
+    if sys.platform == "darwin":
+        with suppress(OSError):  # file systems that do not know it
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+            return
+    os.fsync(descriptor)
+
+
+def sync_folder(folder: Path) -> None:
+    """Return when new, renamed and deleted names in a folder are on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        sync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def utf8(text: str) -> bytes:
+    """Text as valid UTF-8: two halves of a surrogate pair become their character, a lone half becomes U+FFFD."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+
+
+def _mode_of(path: Path) -> int:
+    try:
+        return path.stat(follow_symlinks=False).st_mode & 0o777 if not path.is_symlink() else PRIVATE_FILE
+    except FileNotFoundError:
+        return PRIVATE_FILE
+
+
+def _write(temp: Path, data: bytes, mode: int) -> None:
+    descriptor = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fchmod(descriptor, mode)
+        sync(descriptor)
+
+
+def _replace(temp: Path, path: Path) -> None:
+    for left in reversed(range(_TRIES)):
+        try:
+            temp.replace(path)
+        except PermissionError:
+            if not left:
+                raise
+            time.sleep(_PAUSE)
+        else:
+            return
+
+
+def _is_another_process(pid: int) -> bool:
+    """Whether this is a living process other than ours (in a container, the one before us had our number)."""
+    if pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True

@@ -1,0 +1,38 @@
+"""A small JSON file that the program keeps for itself."""
+
+import json
+import logging
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from nanobot.errors import StoreError
+from nanobot.store.private import write_private
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+def read_state(path: Path, kind: type[T], otherwise: T) -> T:
+    """What the file holds, as this type; `otherwise` if there is no file.
+
+    A file that cannot be understood is set aside, with a warning. Raises StoreError if it cannot be read.
+    """
+    try:
+        return msgspec.convert(json.loads(path.read_bytes()), kind)
+    except FileNotFoundError:
+        return otherwise
+    except (ValueError, RecursionError) as error:
+        aside = path.with_name(f"{path.name}.damaged")
+        path.replace(aside)
+        _log.warning("%s is damaged (%s); it was set aside as %s", path, error, aside)
+        return otherwise
+    except OSError as error:
+        raise StoreError(f"{path} could not be read: {error.strerror or error}") from error
+
+
+def write_state(path: Path, content: object) -> None:
+    """Replace the file, durably. Raises StoreError."""
+    write_private(path, json.dumps(content, indent=1, sort_keys=True) + "\n")  # ASCII: keys may hold lone surrogates
