@@ -8,11 +8,12 @@ from nanobot.errors import ConfigError
 from nanobot.i18n import Language, say
 
 if TYPE_CHECKING:  # what looks at sockets and files is not needed for `nanobot --help`
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from nanobot.config import Loaded, ModelPreset
     from nanobot.ops.doctor import Check, Finding
+    from nanobot.transcript import SessionInfo
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -62,6 +63,7 @@ def _checks(args: argparse.Namespace, loaded: "Loaded | ConfigError") -> "list[C
         Check("doctor.config", lambda: _look_at_config(path, loaded)),
         Check("doctor.workspace", lambda: files.workspace(workspace)),
         Check("doctor.privacy", lambda: files.privacy((home.root, workspace))),
+        Check("doctor.sessions", lambda: _look_at_sessions(workspace)),
         Check("doctor.disk", lambda: machine.disk(workspace)),
         Check("doctor.model", lambda: _look_at_model(args, loaded)),
     ]
@@ -97,6 +99,26 @@ def _reads_key_in_plain_text(preset: "ModelPreset") -> str | None:
         return None if ip_address(host).is_loopback else host
     except ValueError:  # a name
         return host
+
+
+def _look_at_sessions(workspace: "Path") -> "Iterator[Finding]":
+    import asyncio
+    import logging
+
+    from nanobot.ops.checks import sessions
+    from nanobot.store.sessions import SessionManager
+    from nanobot.workspace import Workspace
+
+    logging.getLogger("nanobot").addHandler(logging.NullHandler())  # what the store would warn of, a finding says
+    space = Workspace(workspace)
+    store = SessionManager(space)
+
+    async def rows() -> "Sequence[SessionInfo]":
+        for row in await store.list():
+            await store.messages(row.key)  # a bad line is met by reading
+        return await store.list()
+
+    yield from sessions.sessions(space.sessions, asyncio.run(rows()))
 
 
 def _look_at_model(args: argparse.Namespace, loaded: "Loaded | ConfigError") -> "Iterator[Finding]":

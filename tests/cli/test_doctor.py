@@ -144,6 +144,22 @@ def test_with_a_broken_configuration_it_says_so_and_looks_at_the_rest(
     assert "[warning] Model: I can look once the configuration can be used." in said
 
 
+def test_a_line_that_cannot_be_read_is_found_and_left_where_it_is(
+    home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    log = home / "workspace" / "sessions" / "cli" / "default.jsonl"
+    log.parent.mkdir(parents=True)
+    head = '{"type":"session","version":1,"key":"cli:default","at":"2026-11-30T09:00:00.000+01:00"}'
+    said = '{"type":"message","id":"1","at":"2026-11-30T09:00:00.000+01:00","role":"user","content":"hi"}'
+    log.write_text(f"{head}\n{said}\nnot json\n{said}\n")
+    before = log.read_bytes()
+    main(["doctor"])
+    out, err = capfd.readouterr()
+    assert "[warning] Conversations: 1 line(s) of cli:default cannot be read" in out
+    assert err == ""
+    assert log.read_bytes() == before
+
+
 def test_it_speaks_chinese_to_those_who_do(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
