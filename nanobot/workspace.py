@@ -119,6 +119,11 @@ class Workspace:
         """The presets that people chose for single sessions."""
         return self.state / "session_models.json"
 
+    @property
+    def installed(self) -> Path:
+        """The names of the template's files that were copied here."""
+        return self.state / "installed.json"
+
 
 def is_hidden(inside: PurePosixPath) -> bool:
     """Whether the model's file tools must not see this path, given relative to the workspace and resolved.

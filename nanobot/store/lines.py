@@ -116,14 +116,14 @@ def encode(lines: Sequence[Line]) -> tuple[bytes, Sequence[Line]]:
 
 def decode(raw: bytes) -> Line | None:
     """What a line says; None if it is the header, or of a type that a later version may know. Raises ValueError."""
-    try:
-        return _decode(raw)
-    except ValueError:
-        if rb"\ud" not in raw and rb"\uD" not in raw:
-            raise
-        return _decode(_without_lone_surrogates(loads(raw)))  # legal JSON, but not to msgspec
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+    if raw.startswith(_QUICK):
+        try:
+            message = _message(raw)
+        except (ValueError, RecursionError):
+            pass  # it has tool calls, or something is wrong: the careful way knows
+        else:
+            return message if not message.files else _read_message(raw)
+    return _decode(raw)
 
 
 def time_of(raw: bytes) -> str:
@@ -135,8 +135,17 @@ def time_of(raw: bytes) -> str:
 
 
 def _decode(raw: bytes) -> Line | None:
-    if raw.startswith(_QUICK) and b'"tool_calls"' not in raw and b'"files"' not in raw:
-        return _message(raw)
+    try:
+        return _read(raw)
+    except ValueError:
+        if rb"\ud" not in raw and rb"\uD" not in raw:
+            raise
+        return _read(_without_lone_surrogates(loads(raw)))  # legal JSON, but not to msgspec
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _read(raw: bytes) -> Line | None:
     read = _READERS.get(_kind(raw).type)
     return read(raw) if read else None
 

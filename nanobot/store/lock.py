@@ -1,0 +1,101 @@
+"""One process at a time writes a workspace."""
+
+import fcntl
+import json
+import os
+import shlex
+import sys
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from nanobot.errors import WorkspaceError
+from nanobot.store.private import private_folder
+from nanobot.workspace import PRIVATE_FILE, Workspace
+
+_LONGEST_COMMAND = 300  # characters
+_LONGEST = 4096  # bytes, with every character escaped
+
+
+class _Holder(msgspec.Struct):
+    pid: int
+    command: str
+    since: str
+
+
+class WorkspaceLock:
+    """Held from entering to leaving; the system lets go of it when the process dies, however it dies.
+
+    The file stays when the lock is released: deleting it would let two others lock two different files.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._root = workspace.root
+        self._path = workspace.lock
+        self._descriptor: int | None = None
+
+    def __enter__(self) -> Self:
+        """Take the lock. Raises WorkspaceError that says who holds it."""
+        try:
+            private_folder(self._path.parent)
+            self._descriptor = self._take()
+        except OSError as error:
+            raise WorkspaceError(
+                f"The workspace {self._root} cannot be locked ({error.strerror or error}: {self._path}). "
+                "It must be a folder that you may write to, on a file system that supports locks."
+            ) from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._descriptor is not None:
+            os.ftruncate(self._descriptor, 0)
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _take(self) -> int:
+        while True:
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if _is_at(descriptor, self._path):
+                    _sign(descriptor)
+                    return descriptor
+            except BlockingIOError:
+                who = _holder(descriptor)
+                os.close(descriptor)
+                raise WorkspaceError(
+                    f"The workspace {self._root} is in use by {who}. "
+                    "Close that first, or choose another one with --workspace."
+                ) from None
+            except BaseException:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)  # somebody put another file in its place, which others would lock
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _sign(descriptor: int) -> None:
+    """Say who holds the lock."""
+    since = datetime.now().astimezone().isoformat(timespec="seconds")
+    holder = {"pid": os.getpid(), "command": shlex.join(sys.argv)[:_LONGEST_COMMAND], "since": since}
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, json.dumps(holder).encode(), 0)
+
+
+def _holder(descriptor: int) -> str:
+    try:
+        holder = msgspec.json.decode(os.pread(descriptor, _LONGEST, 0), type=_Holder)
+    except ValueError:  # who has just taken it is about to write its name
+        return "another process"
+    return f"process {holder.pid} (`{holder.command}`, since {holder.since[:16].replace('T', ' ')})"
