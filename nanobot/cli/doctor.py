@@ -3,15 +3,15 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from nanobot.cli.settings import config_path_of, home_of, loaded_of, workspace_of
+from nanobot.cli.settings import config_path_of, home_of, language_here, loaded_of, workspace_of
 from nanobot.errors import ConfigError
-from nanobot.i18n import Language, say
 
 if TYPE_CHECKING:  # what looks at sockets and files is not needed for `nanobot --help`
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from nanobot.config import Loaded, ModelPreset
+    from nanobot.i18n import Language
     from nanobot.ops.doctor import Check, Finding
     from nanobot.transcript import SessionInfo
 
@@ -25,10 +25,11 @@ def run(args: argparse.Namespace) -> int:
     """Print every finding; 1 if one of them is a problem."""
     from collections import Counter
 
+    from nanobot.i18n import say
     from nanobot.ops.doctor import Verdict, examine
 
     loaded = _loaded(args)
-    language = _language(loaded)
+    language = language_here("auto" if isinstance(loaded, ConfigError) else loaded.config.language)
     seen: Counter[Verdict] = Counter()
     for check, findings in examine(_checks(args, loaded)):
         for finding in findings:
@@ -147,13 +148,3 @@ def _look_at_preset(preset: "ModelPreset") -> "Iterator[Finding]":
         at = endpoint.Endpoint(preset.base_url, preset.model, preset.api_key, preset.extra_headers)
         return endpoint.endpoint(at)
     return engine.engine(None if preset.gguf in (None, EMBEDDED) else Path(preset.gguf))
-
-
-def _language(loaded: "Loaded | ConfigError") -> Language:
-    import os
-
-    configured = "auto" if isinstance(loaded, ConfigError) else loaded.config.language
-    if configured != "auto":
-        return configured
-    locale = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
-    return "zh" if locale.startswith("zh") else "en"

@@ -10,6 +10,7 @@ from nanobot.workspace import Home
 
 if TYPE_CHECKING:  # reading the configuration is not free, and `nanobot --help` does without
     from nanobot.config import Config, Loaded
+    from nanobot.i18n import Language
 
 
 def home_of(args: Namespace) -> Home:
@@ -37,6 +38,14 @@ def config_path_of(args: Namespace) -> Path:
 def workspace_of(args: Namespace) -> Path:
     """The workspace as far as it can be known without the configuration."""
     return _path(args.workspace) or home_of(args).workspace
+
+
+def language_here(configured: str) -> "Language":
+    """The language to speak at this terminal: as configured, or that of the environment if it says auto."""
+    if configured == "auto":
+        names = ("LC_ALL", "LC_MESSAGES", "LANG")
+        configured = next((os.environ[name] for name in names if os.environ.get(name)), "")
+    return "zh" if configured.startswith("zh") else "en"
 
 
 def _path(option: str | None) -> Path | None:
