@@ -11,7 +11,6 @@ if TYPE_CHECKING:  # what looks at sockets and files is not needed for `nanobot 
     from pathlib import Path
 
     from nanobot.config import Loaded, ModelPreset
-    from nanobot.i18n import Language
     from nanobot.ops.doctor import Check, Finding
     from nanobot.transcript import SessionInfo
 
