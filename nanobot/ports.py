@@ -261,6 +261,9 @@ class Within:
     last_day: int | None = None
 
 
+EVERYWHERE = Within()
+
+
 @dataclass(frozen=True, slots=True)
 class Extent:
     """How much an index holds: texts, words per text, the years spoken in, and who spoke."""
@@ -310,7 +313,7 @@ class Recall(Protocol):
     """Brings up what was said long ago."""
 
     def search(
-        self, query: str, *, now: datetime, k: int = 10, within: Within = Within(), around: int = 0
+        self, query: str, *, now: datetime, k: int = 10, within: Within = EVERYWHERE, around: int = 0
     ) -> Sequence[Hit]:
         """The k texts that answer a query best, the best first. Takes milliseconds; call it in a thread."""
         ...

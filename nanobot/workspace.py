@@ -101,6 +101,11 @@ class Workspace:
         return self.root / ".nanobot" / "cache"
 
     @property
+    def recall_index(self) -> Path:
+        """The search index of everything that was said."""
+        return self.cache / "recall.db"
+
+    @property
     def state(self) -> Path:
         """Not derived; belongs in a backup."""
         return self.root / ".nanobot" / "state"

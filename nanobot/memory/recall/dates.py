@@ -70,8 +70,8 @@ _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _NUMBERS = {
     word: value
     for value, words in {
-        1: "a an one 一", 2: "two couple 二 两", 3: "three few 三 几", 4: "four 四", 5: "five 五", 6: "six 六", 7: "seven 七",
-        8: "eight 八", 9: "nine 九", 10: "ten 十",
+        1: "a an one 一", 2: "two couple 二 两", 3: "three few 三 几", 4: "four 四", 5: "five 五", 6: "six 六", 
+        7: "seven 七", 8: "eight 八", 9: "nine 九", 10: "ten 十",
     }.items()
     for word in words.split()
 }  # fmt: skip
@@ -331,7 +331,8 @@ _RULES: Sequence[tuple[re.Pattern[str], _Resolve]] = tuple(
         (r"(?P<which>上上|上|这|本|下下|下)个?月", _zh_month, 0),
         (rf"(?P<which>上上|上|这|本|下下|下)个?{_ZH_WEEK}(?P<day>[一二三四五六日天末])?", _zh_week, 0),
         (rf"{_ZH_WEEK}(?P<day>[一二三四五六日天])", _zh_weekday, 0),
-        (rf"(?P<count>{_ZH_NUMBER})个?(?:多)?(?P<unit>天|日|周|星期|礼拜|月|年)(?P<side>前|以前|之前|后|以后|之后)", _zh_count, 0),
+        (rf"(?P<count>{_ZH_NUMBER})个?多?(?P<unit>天|日|周|星期|礼拜|月|年)(?P<side>(?:以|之)?前|(?:以|之)?后)",
+         _zh_count, 0),
         (rf"\b{_YEAR}\b", _year, 0),
     )
 )  # fmt: skip

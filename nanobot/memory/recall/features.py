@@ -2,21 +2,21 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date
+from functools import partial
 
-from nanobot.memory.recall.dates import Days, days_in
-from nanobot.memory.recall.page import REACH, Entry, Page, Values
+from nanobot.memory.recall.dates import Days
+from nanobot.memory.recall.page import Entry, Page, Values
 from nanobot.memory.recall.question import Question
 from nanobot.memory.recall.words import is_stop
 from nanobot.ports import Extent
 
 _SATURATION, _BY_LENGTH = 0.7, 0.6  # bm25's k1 and b: a word said twice in a short message hardly tells more than once
 _LEADERS, _LEARNT = 5, 8  # so many of the best texts teach so many further words
-_OPENINGS = {-2: 0.4, -1: 0.8, 1: 0.5, 2: 0.3}  # how much a word counts that stands so many messages away
+_NEAR = {-1: 0.8, 1: 0.5}  # how much a word counts that stands so many messages away
+_WIDE = {-2: 0.4, -1: 0.8, 1: 0.5, 2: 0.3}
 _SIMILAR = 0.5  # how much a synonym covers of the word that was asked for
 _SOON = 7  # days after it happened in which people still tell of it
 _MONTHS = 100  # days; a longer stretch ("in 2022") tells little
-_LATE = 3  # a message may tell of days this many times as vague as the question
 
 
 class Weights:
@@ -46,7 +46,7 @@ class Weights:
     def bm25(self, entry: Entry, words: Mapping[str, float]) -> float:
         """How well a text matches these words, each with its weight."""
         total = 0.0
-        room = _SATURATION * (1 - _BY_LENGTH + _BY_LENGTH * len(entry.words) / self._mean_words)
+        room = _SATURATION * (1 - _BY_LENGTH + _BY_LENGTH * entry.length / self._mean_words)
         for word, weight in words.items():
             if count := entry.counts.get(word, 0):
                 total += weight * self.rarity(word) * count * (_SATURATION + 1) / (count + room)
@@ -70,31 +70,36 @@ def lexical(page: Page, question: Question, alike: Mapping[str, Sequence[str]], 
         "before_2": page.beside(own, -2),
         "after_2": page.beside(own, 2),
         "synonyms": page.each(lambda entry: weights.bm25(entry, others)) if others else [0.0] * len(own),
-        "covered": _covered(page, question, alike, weights),
+        "covered": _covered(page, question, {}, _NEAR, weights),
+        "covered_widely": _covered(page, question, alike, _WIDE, weights),
     }
 
 
-def _covered(page: Page, question: Question, alike: Mapping[str, Sequence[str]], weights: Weights) -> Values:
-    """How much of the question its passage covers: all words in one place beat one word many times."""
+def _covered(
+    page: Page,
+    question: Question,
+    alike: Mapping[str, Sequence[str]],
+    shares: Mapping[int, float],
+    weights: Weights,
+) -> Values:
+    """How much of the question a passage covers: all words in one place beat one word many times."""
     total = [0.0] * len(page.entries)
     everything = 0.0
     for word in question.words:
-        others = alike.get(word, ())
-        here = page.each(
-            lambda entry, word=word, others=others: (  # type: ignore[misc]  # defaults bind the loop's variables
-                1.0 if word in entry.counts else _SIMILAR if any(other in entry.counts for other in others) else 0.0
-            )
-        )
+        here = page.each(partial(_holds, word=word, others=alike.get(word, ())))
         if not any(here):
             continue
-        columns = [here]
-        for offset in range(-REACH, REACH + 1):
-            if offset:
-                columns.append([value * _OPENINGS[offset] for value in page.beside(here, offset)])
+        columns = [here, *([value * share for value in page.beside(here, offset)] for offset, share in shares.items())]
         rarity = weights.rarity(word)
         everything += rarity
         total = [sofar + rarity * max(values) for sofar, values in zip(total, zip(*columns, strict=True), strict=True)]
     return [value * value / everything if everything else 0.0 for value in total]
+
+
+def _holds(entry: Entry, word: str, others: Sequence[str]) -> float:
+    if word in entry.counts:
+        return 1.0
+    return _SIMILAR if any(other in entry.counts for other in others) else 0.0
 
 
 def teachers(page: Page, values: Values) -> list[tuple[Entry, float]]:
@@ -122,28 +127,14 @@ def _is_telling(word: str) -> bool:
     return not is_stop(word) and (len(word) > 2 or not word.isascii())
 
 
-def further(page: Page, name: str, words: Mapping[str, float], weights: Weights) -> dict[str, Values]:
-    """The same for words that were not in the question: of the text, and of its two neighbours."""
-    values = page.each(lambda entry: weights.bm25(entry, words)) if words else [0.0] * len(page.entries)
-    beside = zip(page.beside(values, -1), page.beside(values, 1), strict=True)
-    return {name: values, f"{name}_beside": [one + other for one, other in beside]}
-
-
 def circumstances(page: Page, question: Question) -> dict[str, Values]:
     """Who said it, when and how."""
     return {
         "speaker": page.each(lambda entry: _is_about(entry, question)),
-        "told_to": page.each(
-            lambda entry: len(question.about) == 1 and entry.said.speaker not in question.about and entry.other
-        ),
         "asks": page.each(lambda entry: entry.asks),
         "own_words": page.each(lambda entry: entry.own),
         "tells_time": page.each(lambda entry: question.asks_when and entry.tells_time),
-        "dated": page.each(lambda entry: question.asks_when and entry.tells_time and bool(_spoken(entry))),
         "then": page.each(lambda entry: max((_nearness(entry.said.day, days) for days in question.days), default=0)),
-        "of_then": page.each(
-            lambda entry: bool(question.days) and entry.tells_time and _speaks_of(entry, question.days)
-        ),
     }
 
 
@@ -163,16 +154,3 @@ def _nearness(day: int, days: Days) -> float:
     if last < day <= last + _SOON:
         return 1 - (day - last) / (_SOON + 1)
     return 0.2 if first - 3 <= day < first else 0.0
-
-
-def _spoken(entry: Entry) -> list[Days]:
-    """The days that a text speaks of, seen from the day on which it was said."""
-    return days_in(entry.said.text, date.fromordinal(entry.said.day)) if entry.said.day else []
-
-
-def _speaks_of(entry: Entry, asked: Sequence[Days]) -> bool:
-    return any(
-        spoken.overlaps(days) and spoken.length <= _LATE * days.length and days.length <= _MONTHS
-        for spoken in _spoken(entry)
-        for days in asked
-    )

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from nanobot.memory.recall.words import words_of
 from nanobot.ports import Said
@@ -17,36 +17,26 @@ _TIME = re.compile(
     r"|星期|[\d一二三四五六七八九十]+[月号日点]|天前|年前",
     re.IGNORECASE,
 )
-_SELF = re.compile(r"\b(?:i|my|me|we|our|mine)\b|我", re.IGNORECASE)
-_OTHER = re.compile(r"\byour?\b|你", re.IGNORECASE)
+_SELF = frozenset(words_of("I my me we our mine 我"))
 _ASKS = re.compile(r"(?:[?？]|[吗呢])\s*$")
 
 
-@dataclass(frozen=True, slots=True)
 class Entry:
     """One text with what the ranking looks at."""
 
-    said: Said
-    words: Sequence[str]
-    counts: Counter[str]
-    asks: bool
-    tells_time: bool
-    own: int
-    other: bool
+    def __init__(self, said: Said) -> None:
+        self.said = said
+        self.counts = Counter(words_of(said.text))
+        self.length = self.counts.total()
+        self.asks = bool(_ASKS.search(said.text))
+        self.own = not _SELF.isdisjoint(self.counts)
 
-    @classmethod
-    def of(cls, said: Said) -> "Entry":
-        text = said.text
-        words = words_of(text)
-        return cls(
-            said=said,
-            words=words,
-            counts=Counter(words),
-            asks=bool(_ASKS.search(text)),
-            tells_time=bool(_TIME.search(text)),
-            own=min(2, len(_SELF.findall(text))),
-            other=bool(_OTHER.search(text)),
-        )
+    @cached_property
+    def tells_time(self) -> bool:
+        return bool(_TIME.search(self.said.text))
+
+
+_entry = lru_cache(maxsize=4096)(Entry)  # a person's own talk is asked about again and again
 
 
 Values = list[float]
@@ -56,7 +46,7 @@ class Page:
     """Entries in the order in which they were said, session by session."""
 
     def __init__(self, texts: Sequence[Said]) -> None:
-        self.entries = [Entry.of(said) for said in texts]
+        self.entries = [_entry(said) for said in texts]
         self._links = {offset: self._neighbours(offset) for offset in range(-REACH, REACH + 1) if offset}
 
     def _neighbours(self, offset: int) -> list[int]:
@@ -72,6 +62,10 @@ class Page:
     def beside(self, values: Values, offset: int) -> Values:
         """For each entry the value of the one so many messages later (negative: earlier); 0 where there is none."""
         return [values[place] if place >= 0 else 0.0 for place in self._links[offset]]
+
+    def both_beside(self, values: Values) -> Values:
+        """For each entry what the one before it and the one after it have together."""
+        return [one + other for one, other in zip(self.beside(values, -1), self.beside(values, 1), strict=True)]
 
     def each(self, measure: Callable[[Entry], float]) -> Values:
         return [float(measure(entry)) for entry in self.entries]

@@ -10,10 +10,10 @@ from nanobot.memory.recall.words import is_stop, words_of
 
 _WHEN = re.compile(
     r"\bwhen\b|\bwhat (?:time|date|day|month|year)\b|\bhow long\b|什么时候|何时|几时|几点|哪天|哪一天|多久|几月|几号",
-    re.I,
+    re.IGNORECASE,
 )
-_SELF = re.compile(r"\b(?:i|my|me|mine|myself)\b|我", re.I)
-_OTHER = re.compile(r"\b(?:you|your|yours)\b|你", re.I)
+_SELF = re.compile(r"\b(?:i|my|me|mine|myself)\b|我", re.IGNORECASE)
+_OTHER = re.compile(r"\b(?:you|your|yours)\b|你", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from nanobot.memory.recall.features import Weights, circumstances, further, learnt, lexical, teachers
+from nanobot.memory.recall.features import Weights, circumstances, learnt, lexical, teachers
 from nanobot.memory.recall.page import Page, Values
 from nanobot.memory.recall.question import Question
 from nanobot.memory.recall.words import words_of
@@ -11,14 +12,27 @@ from nanobot.memory.recall.words import words_of
 # Fitted to dialogues, each left out in turn and tried on the rest; see docs/decisions/0005-recall.md.
 # The first are shares of a sum, the second exponents of a factor.
 LEXICAL: Mapping[str, float] = {
-    "own": 1.0, "before": 0.48, "before_asks": 2.3, "after": 1.18, "before_2": 1.65, "after_2": 1.4,
-    "synonyms": 1.22, "covered": 7.0, "learnt": 1.38, "learnt_beside": 0.61, "similar": 3.28, "similar_beside": 0.0,
-}  # fmt: skip
+    "own": 1.0,
+    "before": 0.41,
+    "before_asks": 2.28,
+    "after": 1.6,
+    "before_2": 2.08,
+    "after_2": 1.75,
+    "synonyms": 1.51,
+    "covered": 1.39,
+    "covered_widely": 9.42,
+    "learnt": 1.46,
+    "learnt_beside": 0.46,
+    "similar": 3.37,
+}
 CIRCUMSTANCES: Mapping[str, float] = {
-    "speaker": 0.79, "told_to": -0.24, "asks": -0.22, "own_words": 0.06, "tells_time": 0.39, "dated": 0.34,
-    "then": 0.71, "of_then": 0.19,
-}  # fmt: skip
-_FLOOR = 0.05  # what a text is worth that matches nothing: it can still be the one from that day
+    "speaker": 0.74,
+    "asks": -0.21,
+    "own_words": 0.16,
+    "tells_time": 0.37,
+    "then": 0.55,
+}
+_FLOOR = 0.23  # what a text is worth that matches nothing: it can still be the one from that day
 _FIRST_LOOK: Mapping[str, float] = {"own": 1.0, "before": 0.4, "before_asks": 0.4, "after": 0.2}
 _FIRST_LOOK_SPEAKER = 0.8
 
@@ -45,8 +59,9 @@ def features(
     first = [value * (1 + _FIRST_LOOK_SPEAKER * speaks) for value, speaks in zip(first, around["speaker"], strict=True)]
     names = {word for speaker in {entry.said.speaker for entry in page.entries} for word in words_of(speaker)}
     more = learnt(teachers(page, first), question, names, weights)
-    reasons |= further(page, "learnt", more, weights)
-    reasons |= further(page, "similar", dict.fromkeys(similar, 1.0), weights)
+    reasons["learnt"] = page.each(partial(weights.bm25, words=more))
+    reasons["learnt_beside"] = page.both_beside(reasons["learnt"])
+    reasons["similar"] = page.each(partial(weights.bm25, words=dict.fromkeys(similar, 1.0)))
     return reasons, around
 
 

@@ -11,7 +11,7 @@ from nanobot.memory.recall.page import REACH, Page
 from nanobot.memory.recall.question import Question, read_question
 from nanobot.memory.recall.rank import features, scores
 from nanobot.memory.recall.synonyms import synonyms
-from nanobot.ports import Hit, RecallIndex, Said, Within
+from nanobot.ports import EVERYWHERE, Hit, RecallIndex, Said, Within
 
 _CANDIDATES = 150  # texts that hold the words of the question, before their neighbours join
 _FROM_THEN = 40  # texts from each time that the question names, whatever their words
@@ -30,7 +30,7 @@ class LocalRecall:
         self._index = index
 
     def search(
-        self, query: str, *, now: datetime, k: int = 10, within: Within = Within(), around: int = 0
+        self, query: str, *, now: datetime, k: int = 10, within: Within = EVERYWHERE, around: int = 0
     ) -> Sequence[Hit]:
         """The k texts that answer a query best, the best first; equal ones in the order in which they were said."""
         extent = self._index.extent()
@@ -57,10 +57,10 @@ class LocalRecall:
         for word in question.words:
             if not (word.isascii() and word.isalpha() and len(word) >= _LONG_WORD):
                 continue
-            akin = self._index.starting_with(word[:_STEM_PREFIX], _KIN)
+            akin = [*self._index.starting_with(word[:_STEM_PREFIX], _KIN)]
             if word not in akin:
                 near = self._index.starting_with(word[:_SPELLING_PREFIX], _SPELLINGS)
-                akin = {*akin, *get_close_matches(word, near, 2, _SPELT_ALIKE)}
+                akin += get_close_matches(word, near, 2, _SPELT_ALIKE)
             found.update(dict.fromkeys(other for other in akin if other not in question.words))
         return list(found)
 

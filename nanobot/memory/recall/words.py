@@ -12,10 +12,13 @@ _MARKS = re.compile(r"[\u0300-\u036f]+")
 
 # What a question is made of beside what it asks for.
 STOP_WORDS = frozenset(
-    """a an the and or but if of to in on at by for with from as into about than then so such that this these those it
+    re.findall(
+        "[a-z]+",
+        """a an the and or but if of to in on at by for with from as into about than then so such that this these those it
     its he him his she her hers they them their we us our you your i me my mine who whom whose what which when where
     why how do does did done doing be am is are was were been being have has had having will would shall should can
-    could may might must not no there here also any some s t d ll m re ve""".split()
+    could may might must not no there here also any some s t d ll m re ve""",
+    )
 )
 STOP_STEMS = frozenset(stem(word) for word in STOP_WORDS)
 STOP_CHARACTERS = frozenset(
