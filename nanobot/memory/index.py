@@ -13,20 +13,22 @@ def index_line(kind: str, summary: str, file: str, updated: str) -> str:
     return f"- {kind}: {summary} (`{file}`) · updated {updated}"
 
 
+def split(text: str) -> tuple[str, str]:
+    """MEMORY.md up to its marker, and the rest; without a marker there is no rest."""
+    lines = lines_of(text)
+    start = next((number for number, line in enumerate(lines) if _is_marker(line)), len(lines))
+    return "".join(lines[:start]), "".join(lines[start:])
+
+
 def without_index(text: str) -> str:
     """What people wrote in MEMORY.md: all of it but the marker and the index lines below it.
 
     What they wrote below the marker, in spite of what it says, comes at the end.
     """
-    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
-    start = next((number for number, line in enumerate(lines) if _is_marker(line)), None)
-    if start is None:
-        return text
-    above = "".join(lines[:start])
-    below = "".join(line for line in lines[start:] if not (_is_marker(line) or _LINE.fullmatch(line.rstrip())))
-    if not below.strip():
-        return above
-    return above + below.lstrip("\r\n").rstrip() + newline_of(text)
+    above, rest = split(text)
+    kept = [line for line in lines_of(rest) if not (_is_marker(line) or _LINE.fullmatch(line.rstrip()))]
+    below = "".join(kept).lstrip("\r\n").rstrip()
+    return f"{above}{below}{newline_of(text)}" if below else above
 
 
 def with_index(text: str, lines: Sequence[str]) -> str:
@@ -40,6 +42,11 @@ def with_index(text: str, lines: Sequence[str]) -> str:
 def newline_of(text: str) -> str:
     """How lines end in a file."""
     return "\r\n" if "\r\n" in text else "\n"
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines with their ends, whatever they are."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
 def _is_marker(line: str) -> bool:

@@ -11,7 +11,7 @@ from nanobot.memory.clean import cleaned
 from nanobot.memory.markdown import without_comments
 from nanobot.ports import Document, Frontmatter
 
-ProblemKind = Literal["frontmatter", "updated", "relations", "unreadable", "name", "link"]
+ProblemKind = Literal["frontmatter", "updated", "relations", "unreadable", "unwritable", "name", "link"]
 
 _LINK = re.compile(r"\[\[([^\[\]|#\n]+)(?:[|#][^\[\]\n]*)?\]\]")
 _MOST_OF_SUMMARY = 160

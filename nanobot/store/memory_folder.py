@@ -9,8 +9,9 @@ from pathlib import Path
 
 from nanobot.errors import StoreError
 from nanobot.ports import Document, Documents
+from nanobot.store.private import private_folder, sync, sync_folder
 from nanobot.store.text import Stamp, is_utf16, read_bytes
-from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER
+from nanobot.workspace import PRIVATE_FILE
 
 _TRIES = 5
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -74,7 +75,7 @@ class MemoryFolder:
         after = edit(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
         if after == data:
             return True
-        target.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        private_folder(target.parent)
         return _replace(target, after, mode, stamp)
 
 
@@ -90,13 +91,13 @@ def _replace(target: Path, data: bytes, mode: int, before: Stamp | None) -> bool
             file.write(data)
             os.fchmod(file.fileno(), mode)
             file.flush()
-            os.fsync(file.fileno())
+            sync(file.fileno())
         if _stamp(target) != before:
             return False
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
     return True
 
 
@@ -105,11 +106,3 @@ def _stamp(path: Path) -> Stamp | None:
         return Stamp.of(path.stat())
     except FileNotFoundError:
         return None
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

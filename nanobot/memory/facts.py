@@ -1,0 +1,125 @@
+"""Facts in MEMORY.md that somebody asked to remember."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from nanobot.memory.clean import cleaned
+from nanobot.memory.guard import refusal
+from nanobot.memory.index import lines_of, newline_of, split, without_index
+from nanobot.memory.markdown import headings
+from nanobot.memory.notebook import Notebook
+from nanobot.memory.secret_forms import SecretKind
+from nanobot.ports import Clock, MemoryStore
+
+HEADING = "Remembered"
+MOST = 2000
+"""Characters of one fact; more is a note."""
+
+Outcome = Literal["saved", "known", "secret", "too_long", "nothing"]
+
+_DATE = re.compile(r" \(\d{4}-\d{2}-\d{2}\)$")
+_BULLET = re.compile(r"(?:[-*+•]\s+)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What became of a wish to remember something.
+
+    saved     `line` stands in MEMORY.md now; `in_view` is False if the file is too long for the prompt to reach it
+    known     it was there already, as `line`
+    secret    refused: the text holds a secret of this kind
+    too_long  refused: longer than MOST characters
+    nothing   there was nothing in it
+    """
+
+    outcome: Outcome
+    line: str = ""
+    secret: SecretKind | None = None
+    in_view: bool = True
+
+
+class Facts:
+    """Writes down what a person asked to remember, in their own words, at once and without a model."""
+
+    def __init__(self, store: MemoryStore, notebook: Notebook, clock: Clock, *, budget: int) -> None:
+        """`budget`: bytes of MEMORY.md in the prompt."""
+        self._store = store
+        self._notebook = notebook
+        self._clock = clock
+        self._budget = budget
+
+    async def remember(self, text: str) -> Remembered:
+        """Save a fact as a line of MEMORY.md, unless the guard refuses it. Raises StoreError; then nothing changed."""
+        fact = _one_line(text)
+        if not fact:
+            return Remembered("nothing")
+        if secret := refusal(text) or refusal(fact):
+            return Remembered("secret", secret=secret)
+        if len(fact) > MOST:
+            return Remembered("too_long")
+        return await asyncio.to_thread(self._save, fact)
+
+    def _save(self, fact: str) -> Remembered:
+        line = f"- {fact} ({self._clock.now().date().isoformat()})"
+        known: str | None = None
+
+        def edit(memory: str) -> str:
+            nonlocal known
+            known = known_line(memory, fact)
+            return memory if known else with_fact(memory, line)
+
+        self._store.change(edit)
+        self._notebook.update()
+        if known:
+            return Remembered("known", line=known)
+        return Remembered("saved", line=line, in_view=line in self._notebook.section(self._budget).text)
+
+
+def known_line(memory: str, fact: str) -> str | None:
+    """The line that says exactly this already; case, blanks, a full stop and the date of the line do not count."""
+    wanted = _compared(fact)
+    bullets = filter(_BULLET.match, map(str.strip, without_index(memory).split("\n")))
+    return next((line for line in bullets if _compared(line) == wanted), None)
+
+
+def with_fact(memory: str, line: str) -> str:
+    """MEMORY.md with one more line at the end of its section for such facts; all else stays, to the byte."""
+    newline = newline_of(memory)
+    above, index = split(memory)
+    lines = lines_of(above)
+    section = _section(lines)
+    at = _behind_text(lines[: section.stop] if section else lines)
+    new = f"{line}{newline}"
+    if section is None:
+        new = f"{newline if at else f'# Memory{newline}{newline}'}## {HEADING}{newline}{new}"
+    before = "".join(lines[:at])
+    gap = newline if before and not before.endswith("\n") else ""
+    return f"{before}{gap}{new}{''.join(lines[at:])}{index}"
+
+
+def _section(lines: Sequence[str]) -> range | None:
+    """The lines of the section for such facts, its heading included."""
+    found = list(enumerate(headings([line.rstrip("\r\n") for line in lines])))
+    for start, heading in found:
+        if heading and heading.title.casefold() == HEADING.casefold():
+            following = (number for number, other in found[start + 1 :] if other and other.level <= heading.level)
+            return range(start, next(following, len(lines)))
+    return None
+
+
+def _behind_text(lines: Sequence[str]) -> int:
+    """The place behind the last line that is not blank."""
+    return next((number for number in range(len(lines), 0, -1) if lines[number - 1].strip()), 0)
+
+
+def _one_line(text: str) -> str:
+    """The words as one line without a bullet in front: the line has its own."""
+    return _BULLET.sub("", " ".join(cleaned(text).split()), 1)
+
+
+def _compared(line: str) -> str:
+    words = _DATE.sub("", _BULLET.sub("", line, 1))
+    return " ".join(words.casefold().split()).rstrip(".。!！")

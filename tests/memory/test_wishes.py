@@ -1,0 +1,114 @@
+import pytest
+
+from nanobot.memory.wishes import MOST, remember_request
+
+WISHES = {
+    "remember that my dog is called Pixel": "my dog is called Pixel",
+    "Remember that my dog is called Pixel.": "my dog is called Pixel.",
+    "please remember: the spare key is at Ada's": "the spare key is at Ada's",
+    "Please remember that I'm vegetarian, thanks!": "I'm vegetarian",
+    "Please remember my birthday is on 3 May": "my birthday is on 3 May",
+    "remember my dog's name is Pixel": "my dog's name is Pixel",
+    "Remember I live in Berlin": "I live in Berlin",
+    "Remember, I don't eat nuts": "I don't eat nuts",
+    "remember this: standup is at 9:30": "standup is at 9:30",
+    "Remember this for later: box 7 holds the cables": "box 7 holds the cables",
+    "don't forget that I am allergic to nuts": "I am allergic to nuts",
+    "Don’t forget: rent is due on the 1st": "rent is due on the 1st",
+    "do not forget that we moved": "we moved",
+    "Could you remember that I like tea?": "I like tea",
+    "Can you please remember that my name is Ada?": "my name is Ada",
+    "I want you to remember that I prefer metric units": "I prefer metric units",
+    "Hey nanobot, please remember that I like tea": "I like tea",
+    "Keep in mind that I work nights": "I work nights",
+    "Make a note: the boiler is from 2019": "the boiler is from 2019",
+    "Add this to your memory: Ada is my sister": "Ada is my sister",
+    "remember that I like tea, okay?": "I like tea",
+    "My name is Ada. Please remember that I like tea.": "I like tea.",
+    "Remember that my dog is called Pixel. What is the capital of France?": "my dog is called Pixel.",
+    "Remember that Dr. Smith is my dentist. She is on Main Street.": "Dr. Smith is my dentist. She is on Main Street.",
+    "remember:\nthe code name is Falcon": "the code name is Falcon",
+    "记住我叫小明": "我叫小明",
+    "记住：我不吃辣": "我不吃辣",
+    "请记住：我对花生过敏。": "我对花生过敏。",
+    "请你记住，我的狗叫皮皮": "我的狗叫皮皮",
+    "帮我记一下我的车停在B2": "我的车停在B2",
+    "帮我记一下，车停在B2层": "车停在B2层",
+    "记一下：例会改到九点半": "例会改到九点半",
+    "记一下例会改到九点半": "例会改到九点半",
+    "麻烦你帮我记一下：周五交房租": "周五交房租",
+    "能不能帮我记住我不喝咖啡？": "我不喝咖啡",
+    "别忘了我不吃辣": "我不吃辣",
+    "不要忘记：小明的生日是五月三日": "小明的生日是五月三日",
+    "别忘了小明的生日是五月三日": "小明的生日是五月三日",
+    "记得我喜欢喝茶": "我喜欢喝茶",
+    "记住我不吃辣，好吗？": "我不吃辣",
+    "好的，记住，以后用公制单位": "以后用公制单位",
+    "你好！请记住我住在柏林。": "我住在柏林。",
+    "記住我叫小明": "我叫小明",
+    "請幫我記一下：我對花生過敏": "我對花生過敏",
+    "记住 wifi 在阁楼": "wifi 在阁楼",
+}
+
+OTHERS = [
+    "do you remember that I like tea?",
+    "Do you remember my dog's name?",
+    "remember that I like tea?",
+    "can you remember what I said?",
+    "I remember that",
+    "I remember that we met in Paris",
+    "she told me to remember that",
+    "remember me?",
+    "Remember me",
+    "remember that",
+    "remember that, please",
+    "Remember this.",
+    "remember when we met?",
+    "Remember that time we went to Paris. It was lovely.",
+    "remember my birthday",
+    "remember to buy milk",
+    "don't forget to call me",
+    "don't forget the milk",
+    "I can't remember that word",
+    "I don't remember",
+    "remembering that day makes me happy",
+    "What do you remember about me?",
+    '"Remember that you must die" is an old saying',
+    "how does memory work?",
+    "你还记得我的名字吗",
+    "你还记得我的名字吗？",
+    "你记得我叫什么吗",
+    "记得我吗",
+    "记得我吗？",
+    "记住了吗？",
+    "记住了",
+    "记住我",
+    "记住我说的话",
+    "我记得你说过",
+    "我记住了",
+    "记得买牛奶",
+    "别忘了买牛奶",
+    "记住的单词很多",
+    "我记不住单词",
+    "你记住了什么",
+    "这个你记一下没有用吗？",
+    "记者今天来了",
+    "",
+    "   ",
+    "remember that " + "x " * MOST,
+]
+
+
+@pytest.mark.parametrize(("text", "fact"), WISHES.items())
+def test_a_wish_gives_the_fact_in_the_persons_own_words(text: str, fact: str) -> None:
+    assert remember_request(text) == fact
+
+
+@pytest.mark.parametrize("text", OTHERS)
+def test_questions_memories_and_errands_are_no_such_wish(text: str) -> None:
+    assert remember_request(text) is None
+
+
+@pytest.mark.parametrize("piece", ["please ", "remember ", "ok, ", "记住", "请", "my ", "? ", "that "])
+def test_no_message_makes_the_reading_slow(piece: str) -> None:
+    remember_request((piece * MOST)[:MOST])
