@@ -14,7 +14,7 @@ _CONTEXT = re.compile(
     r"|prompt exceeds max length|input length exceeds|range of input length|input token count"
     r"|prompt token count|too many (?:input )?tokens|exceeded model token limit|reduce the length of"
     r"|request too large|\binputs`? tokens? \+ |messages.{0,40}string too long|payload too large"
-    r"|上下文(?:长度|窗口)|tokens?\s?[总数量]{1,3}\S{0,6}超|(?:输入|提示词?|prompt)\S{0,12}(?:过长|超长|超出|超过)|超[出过]\S{0,8}(?:最大长度|token|长度限制)",
+    r"|上下文(?:长度|窗口)|tokens?\s?[总数量]{1,3}\S{0,6}超|(?:输入|提示词?|prompt)[^。，；]{0,12}(?:过长|超长|超出|超过)|超[出过]\S{0,8}(?:最大长度|token|长度限制)",
     re.IGNORECASE,
 )
 _FILTERED = re.compile(
@@ -101,10 +101,10 @@ def failure(status: int | None, body: object, headers: Mapping[str, str], now: d
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     """Seconds to wait according to the headers (RFC 9110: seconds or a date); None for none and for nonsense."""
     milliseconds = headers.get("retry-after-ms", "").strip()
-    if re.fullmatch(r"\d{1,12}(\.\d*)?", milliseconds):
+    if re.fullmatch(r"[0-9]{1,12}(\.[0-9]*)?", milliseconds):
         return float(milliseconds) / 1000
     value = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"\d{1,9}(\.\d*)?", value):
+    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]*)?", value):
         return float(value)
     try:
         date = parsedate_to_datetime(value)

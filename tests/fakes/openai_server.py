@@ -35,12 +35,16 @@ from tests.fakes.openai_answers import Answer, Json, echo, fail, read_script
 
 @dataclass
 class Received:
-    """A request as it arrived; `gone` is set if the client left before the answer was complete."""
+    """A request as it arrived.
+
+    `port` is the client's end of the connection; `gone` is set if the client leaves before the answer is complete.
+    """
 
     body: Json
     raw: bytes
     headers: Mapping[str, str]
     at: float
+    port: int
     gone: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -85,7 +89,7 @@ class FakeOpenAI:
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
-        received = Received(json.loads(raw), raw, dict(request.headers), time.monotonic())
+        received = Received(json.loads(raw), raw, request.headers.copy(), time.monotonic(), _port(request))
         async with self._arrived:
             self.requests.append(received)
             self._arrived.notify_all()
@@ -100,6 +104,10 @@ class FakeOpenAI:
         except (asyncio.CancelledError, ConnectionError):
             received.gone.set()
             raise
+
+
+def _port(request: web.Request) -> int:
+    return int(request.transport.get_extra_info("peername")[1]) if request.transport else 0
 
 
 async def _send(request: web.Request, answer: Answer) -> web.StreamResponse:

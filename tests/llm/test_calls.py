@@ -1,0 +1,161 @@
+"""Tool calls, in all the ways in which providers take them apart."""
+
+import json
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nanobot.llm.calls import Calls
+from nanobot.llm.openai import OpenAIModel
+from nanobot.ports import Request
+from nanobot.transcript import Message, ToolCall
+from tests.fakes.openai_answers import call, chunks, say
+from tests.fakes.openai_server import FakeOpenAI
+from tests.llm.watching import Watcher, question
+
+
+def piece(
+    index: object = None, call_id: object = None, name: object = None, arguments: object = None
+) -> dict[str, Any]:
+    return {"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}
+
+
+def collected(*deltas: Sequence[Mapping[str, Any]], taken: Sequence[str] = ()) -> list[tuple[str, str, str]]:
+    calls = Calls()
+    for delta in deltas:
+        calls.add(delta)
+    return [(c.id, c.name, c.arguments) for c in calls.finished(taken)]
+
+
+TWO = [("a", "read", '{"x":1}'), ("b", "read", '{"x":2}')]
+
+
+@pytest.mark.parametrize(
+    "deltas",
+    [
+        pytest.param(
+            [[piece(0, "a", "read", "")], [piece(0, None, None, '{"x"')], [piece(0, None, None, ":1}")],
+             [piece(1, "b", "read", '{"x"')], [piece(1, None, None, ":2}")]],
+            id="one after the other",
+        ),
+        pytest.param(
+            [[piece(0, "a", "read", ""), piece(1, "b", "read", "")], [piece(1, None, None, '{"x":2')],
+             [piece(0, None, None, '{"x":1}')], [piece(1, None, None, "}")]],
+            id="side by side",
+        ),
+        pytest.param([[piece(None, "a", "read", '{"x":1}'), piece(None, "b", "read", '{"x":2}')]], id="no indexes"),
+        pytest.param(
+            [[piece(None, "a", "read", '{"x"')], [piece(None, None, None, ":1}")],
+             [piece(None, "b", "read", '{"x":2}')]],
+            id="no indexes, in pieces",
+        ),
+        pytest.param([[piece(0, "a", "read", '{"x":1}')], [piece(0, "b", "read", '{"x":2}')]], id="all with index 0"),
+        pytest.param(
+            [[piece(0, "a", "read", '{"x"')], [piece(0, "a", "read", ":1}")], [piece(1, "b", "read", '{"x":2}')]],
+            id="id and name in each piece",
+        ),
+        pytest.param([[piece("0", "a", "re", "")], [piece("0", None, "ad", "")], [piece("0", None, None, '{"x":1}')],
+                      [piece("1", "b", "read", '{"x":2}')]], id="the name in pieces"),
+        pytest.param([[piece(7, "a", "read", '{"x":1}')], [piece(-1, "b", "read", '{"x":2}')]], id="odd indexes"),
+    ],
+)  # fmt: skip
+def test_pieces_find_their_call(deltas: list[list[dict[str, Any]]]) -> None:
+    assert collected(*deltas) == TWO
+
+
+def test_calls_without_ids_get_some_that_the_conversation_does_not_hold() -> None:
+    deltas = [piece(0, None, "read", "{}"), piece(1, "", "read", "{}")]
+    assert [c[0] for c in collected(deltas)] == ["call_1", "call_2"]
+    assert [c[0] for c in collected(deltas, taken=["call_1"])] == ["call_2", "call_3"]
+
+
+def test_calls_with_the_same_id_are_told_apart() -> None:
+    deltas = [piece(0, "a", "read", "{}"), piece(1, "a", "write", "{}")]
+    assert [c[:2] for c in collected(deltas)] == [("a", "read"), ("a_2", "write")]
+
+
+def test_two_whole_calls_without_any_mark_are_two() -> None:
+    deltas = [[piece(0, None, "read", '{"x":1}')], [piece(0, None, "read", '{"x":2}')], [piece(0, None, "ls", "{}")]]
+    assert [c[1:] for c in collected(*deltas)] == [("read", '{"x":1}'), ("read", '{"x":2}'), ("ls", "{}")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ("", "{}"),
+        (None, "{}"),
+        ("  ", "{}"),
+        ({"path": "ü"}, '{"path": "ü"}'),
+        ('{"path":"a', '{"path":"a'),
+        ("null", "null"),
+        ([1], "[1]"),
+        ('"x"', '"x"'),
+    ],
+)
+def test_arguments_are_kept_as_the_text_they_came_with(arguments: object, text: str) -> None:
+    assert collected([piece(0, "a", "read", arguments)]) == [("a", "read", text)]
+
+
+@pytest.mark.parametrize(
+    "odd", [None, "x", 3, [None], ["x"], [{}], [{"function": None}], {"function": {"name": "read"}}]
+)
+def test_what_is_no_call_is_passed_over(odd: Any) -> None:
+    assert [c[1] for c in collected(odd, [piece(0, "z", "ok", "{}")])][-1:] == ["ok"]
+
+
+@given(
+    arguments=st.lists(st.dictionaries(st.text(max_size=3), st.integers(), min_size=1), min_size=1, max_size=4),
+    chance=st.randoms(use_true_random=False),
+)
+@settings(max_examples=80, deadline=None)
+def test_calls_cut_anywhere_and_mixed_anyhow_come_out_whole(arguments: list[dict[str, int]], chance: Random) -> None:
+    texts = [json.dumps(value) for value in arguments]
+    heads = [[piece(index, f"id{index}", "tool", "")] for index in range(len(texts))]
+    rests = [[piece(index, None, None, char) for char in text] for index, text in enumerate(texts)]
+    deltas = list(heads)
+    while any(rests):
+        rest = chance.choice([rest for rest in rests if rest])
+        deltas.append([rest.pop(0)])
+    assert collected(*deltas) == [(f"id{index}", "tool", text) for index, text in enumerate(texts)]
+
+
+async def test_ids_that_a_provider_repeats_in_each_step_are_made_unique(
+    model: OpenAIModel, server: FakeOpenAI, watcher: Watcher
+) -> None:
+    server.will(call(("read", {})), call(("read", {})), say("done"))
+    messages = list(question().messages)
+    for _ in range(2):
+        reply = await model.complete(Request(messages), watcher)
+        messages.append(Message(role="assistant", tool_calls=reply.tool_calls))
+        messages += [Message(role="tool", content="text", tool_call_id=c.id) for c in reply.tool_calls]
+    await model.complete(Request(messages), watcher)
+    ids = [m["tool_call_id"] for m in server.requests[-1].body["messages"] if m["role"] == "tool"]
+    assert len(set(ids)) == 2
+
+
+async def test_half_a_call_at_the_output_limit_is_handed_over_as_it_is(
+    model: OpenAIModel, server: FakeOpenAI, watcher: Watcher
+) -> None:
+    server.will(call(("write_file", '{"path":"notes.md","content":"line 1\\nli'), finish="length"))
+    reply = await model.complete(question(), watcher)
+    assert reply.finish == "length"
+    assert reply.tool_calls[0].arguments == '{"path":"notes.md","content":"line 1\\nli'
+
+
+async def test_a_name_that_a_model_made_up_does_not_spoil_later_requests(
+    model: OpenAIModel, server: FakeOpenAI, watcher: Watcher
+) -> None:
+    server.will(chunks({"tool_calls": [piece(0, "a", "read the file!", "{}")]}), say("ok"))
+    reply = await model.complete(question(), watcher)
+    assert reply.tool_calls == (ToolCall("a", "read the file!", "{}"),)
+    history = [
+        *question().messages,
+        Message(role="assistant", tool_calls=reply.tool_calls),
+        Message(role="tool", content="no such tool", tool_call_id="a"),
+    ]
+    await model.complete(Request(history), watcher)
+    assert server.requests[1].body["messages"][1]["tool_calls"][0]["function"]["name"] == "read_the_file_"
