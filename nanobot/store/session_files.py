@@ -40,7 +40,7 @@ class SessionFiles:
                     write_state(self._names, names | {str(path): key})
 
     def all(self) -> Iterator[tuple[str, Path]]:
-        """Every key with its file. Files that are not sessions are left out. Raises OSError, StoreError."""
+        """Every key with its file. Files that are not sessions are left out. Raises StoreError."""
         names: dict[str, str] | None = None
         for path in [*self._folder.glob(f"*{SUFFIX}"), *self._folder.glob(f"*/*{SUFFIX}")]:
             inside = PurePosixPath(path.relative_to(self._folder))
@@ -73,8 +73,11 @@ class SessionFiles:
 
 
 def _key_in_header(path: Path) -> str | None:
-    with path.open("rb") as file:
-        return lines.header_key(file.readline(_LONGEST_HEADER))
+    try:
+        with path.open("rb") as file:
+            return lines.header_key(file.readline(_LONGEST_HEADER))
+    except OSError:
+        return None
 
 
 def _first_that_fits(path: PurePosixPath, *keys: str | None) -> str | None:

@@ -115,6 +115,7 @@ class SessionManager:
             jsonl.settle(path)
             with path.open("rb") as file:
                 stamp = Stamp.of(os.fstat(file.fileno()))
+                self._bad[path] = {at for at in self._bad[path] if at < stamp.size}
                 self._gather(file.fileno(), stamp.size, path, replay)
         except FileNotFoundError:
             return _Opened(Session(key), None)
@@ -160,11 +161,8 @@ class SessionManager:
             _log.warning("%s, line %d cannot be read and is left out: %s", path, jsonl.line_number(path, at), error)
 
     def _list(self) -> Sequence[SessionInfo]:
-        try:
-            infos = [self._info(key, path) for key, path in self._files.all()]
-        except OSError as error:
-            raise StoreError(f"The sessions could not be listed: {error}") from error
-        return sorted((info for info in infos if info), key=lambda info: _moment(info.updated), reverse=True)
+        infos = [info for key, path in self._files.all() if (info := self._info(key, path))]
+        return sorted(infos, key=lambda info: _moment(info.updated), reverse=True)
 
     def _info(self, key: str, path: Path) -> SessionInfo | None:
         try:
@@ -173,8 +171,11 @@ class SessionManager:
                 updated = _last_time(file.fileno(), info.st_size)
         except FileNotFoundError:  # deleted a moment ago
             return None
+        except OSError as error:
+            _log.warning("%s is left out of the list: %s", path, error.strerror or error)
+            return None
         updated = updated or datetime.fromtimestamp(info.st_mtime).astimezone().isoformat(timespec="milliseconds")
-        return SessionInfo(key, updated, info.st_size, len(self._bad.get(path, ())))
+        return SessionInfo(key, updated, info.st_size, len(self._bad.get(path, ()))) if info.st_size else None
 
     def _delete(self, key: str, path: Path) -> bool:
         try:
@@ -187,8 +188,8 @@ def _last_time(descriptor: int, size: int) -> str | None:
     for _, raw in jsonl.backwards(descriptor, size):
         try:
             at = lines.time_of(raw)
-            datetime.fromisoformat(at)
-        except ValueError:
+            _moment(at)
+        except (ValueError, OverflowError):
             continue
         return at
     return None

@@ -1,0 +1,210 @@
+"""`nanobot sessions`: list, show, search, export and delete conversations."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from nanobot.cli.settings import config_of
+
+if TYPE_CHECKING:  # reading sessions is not needed for `nanobot --help`
+    from collections.abc import Iterable, Sequence
+
+    from nanobot.transcript import Message, SessionInfo
+    from nanobot.workspace import Workspace
+
+NOTHING_FOUND = 1
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the family to the command line."""
+    parser = commands.add_parser("sessions", help="list, show, search, export and delete conversations")
+    actions = parser.add_subparsers(title="commands", metavar="COMMAND")
+
+    listing = actions.add_parser("list", help="print all conversations, the latest first")
+    listing.add_argument("--json", action="store_true", help="one JSON object a line")
+    listing.set_defaults(func=list_all)
+
+    showing = actions.add_parser("show", help="print a conversation, resets included")
+    showing.add_argument("key", metavar="SESSION", help="as `nanobot sessions list` prints it")
+    showing.add_argument("--json", action="store_true", help="one JSON object a line, as in the file")
+    showing.set_defaults(func=show)
+
+    searching = actions.add_parser("search", help="find words in all conversations")
+    searching.add_argument("words", metavar="TEXT", nargs="+", help="capitals and small letters are the same")
+    searching.add_argument("--json", action="store_true", help="one JSON object a line")
+    searching.set_defaults(func=search)
+
+    exporting = actions.add_parser("export", help="write a conversation to a file")
+    exporting.add_argument("key", metavar="SESSION", help="as `nanobot sessions list` prints it")
+    exporting.add_argument("--format", choices=("markdown", "jsonl"), default="markdown", help="default: markdown")
+    exporting.add_argument("-o", "--output", metavar="FILE", help="a new file (default: standard output)")
+    exporting.set_defaults(func=export)
+
+    deleting = actions.add_parser("delete", help="delete a conversation for good")
+    deleting.add_argument("key", metavar="SESSION", help="as `nanobot sessions list` prints it")
+    deleting.add_argument("--yes", action="store_true", help="do not ask")
+    deleting.set_defaults(func=delete)
+
+
+def list_all(args: argparse.Namespace) -> int:
+    from nanobot.cli.written import day_and_time, safe
+
+    infos = _infos(_workspace(args))
+    if args.json:
+        _print_json({"key": info.key, "updated": info.updated, "size": info.size} for info in infos)
+        return 0
+    width = max((len(safe(info.key)) for info in infos), default=0)
+    for info in infos:
+        print(f"{safe(info.key):{width}}  {day_and_time(info.updated)}  {_size(info.size):>9}")
+    if not infos:
+        print("There are no conversations yet. `nanobot chat` begins one.")
+    return 0
+
+
+def show(args: argparse.Namespace) -> int:
+    from nanobot.cli.written import as_text
+    from nanobot.store import lines
+
+    messages = _messages(_workspace(args), args.key)
+    if args.json:
+        print(lines.encode(messages)[0].decode(), end="")
+    else:
+        for block in as_text(messages):
+            print(block)
+    return 0
+
+
+def search(args: argparse.Namespace) -> int:
+    """Print every message that holds the words; 1 if none does."""
+    from nanobot.cli.written import Speakers, around, day_and_time, safe
+
+    workspace, words = _workspace(args), " ".join(args.words)
+    found = False
+    for info in _infos(workspace):
+        speakers = Speakers()
+        for message in _messages(workspace, info.key):
+            speaker = speakers.of(message)
+            if words.casefold() not in (message.content or "").casefold():
+                continue
+            found = True
+            if args.json:
+                row = {"session": info.key, "id": message.id, "at": message.at, "speaker": speaker}
+                _print_json([row | {"content": message.content}])
+            else:
+                print(f"{safe(info.key)}  {day_and_time(message.at)}  {safe(speaker)}")
+                print(f"    {around(message.content or '', words)}")
+    if not found and not args.json:
+        print("Nothing found.")
+    return 0 if found else NOTHING_FOUND
+
+
+def export(args: argparse.Namespace) -> int:
+    import sys
+    from pathlib import Path
+
+    from nanobot.errors import StoreError
+    from nanobot.store.private import write_private
+
+    data = _exported(_workspace(args), args.key, args.format)
+    if args.output is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        return 0
+    path = Path(args.output).expanduser()
+    if path.exists():
+        raise StoreError(f"{path} exists already; name a new file.")
+    write_private(path, data)
+    print(f"Written to {path}.", file=sys.stderr)
+    return 0
+
+
+def delete(args: argparse.Namespace) -> int:
+    import asyncio
+    import sys
+
+    from nanobot.errors import StoreError
+    from nanobot.store.lock import WorkspaceLock
+
+    workspace = _workspace(args)
+    count = len(_messages(workspace, args.key))
+    if not args.yes:
+        if not sys.stdin.isatty():
+            raise StoreError(f"Nothing was deleted: say --yes to delete {args.key} without being asked.")
+        if not _agreed(f"Delete {args.key} with {count:,} messages for good? [y/N] "):
+            print("Nothing was deleted.")
+            return 1
+    with WorkspaceLock(workspace):
+        asyncio.run(_delete(workspace, args.key))
+    print(f"{args.key} was deleted. What was learned from it stays in memory.")
+    return 0
+
+
+async def _delete(workspace: "Workspace", key: str) -> None:
+    from nanobot.store.models import SessionModels
+    from nanobot.store.sessions import SessionManager
+
+    await SessionManager(workspace).delete(key)
+    await SessionModels(workspace).set(key, None)
+
+
+def _exported(workspace: "Workspace", key: str, form: str) -> bytes:
+    from nanobot.cli.written import as_markdown
+    from nanobot.store.private import utf8
+    from nanobot.store.session_files import SessionFiles
+
+    messages = _messages(workspace, key)
+    if form == "markdown":
+        return utf8("".join(as_markdown(key, messages)))
+    return SessionFiles(workspace).path(key).read_bytes()  # as it is, marks and all
+
+
+def _workspace(args: argparse.Namespace) -> "Workspace":
+    from nanobot.workspace import Workspace
+
+    return Workspace(config_of(args).workspace)
+
+
+def _infos(workspace: "Workspace") -> "Sequence[SessionInfo]":
+    import asyncio
+
+    from nanobot.store.sessions import SessionManager
+
+    return asyncio.run(SessionManager(workspace).list())
+
+
+def _messages(workspace: "Workspace", key: str) -> "Sequence[Message]":
+    """Raises StoreError for a session that does not exist."""
+    import asyncio
+
+    from nanobot.errors import StoreError
+    from nanobot.store.session_files import SessionFiles
+    from nanobot.store.sessions import SessionManager
+
+    if not SessionFiles(workspace).path(key).is_file():
+        raise StoreError(_unknown(key, [info.key for info in _infos(workspace)]))
+    return asyncio.run(SessionManager(workspace).messages(key))
+
+
+def _unknown(key: str, known: "Sequence[str]") -> str:
+    from difflib import get_close_matches
+
+    near = dict.fromkeys([*(name for name in known if key in name), *get_close_matches(key, known)])
+    meant = f" Did you mean {' or '.join(list(near)[:3])}?" if near else ""
+    return f"There is no session {key}.{meant} `nanobot sessions list` shows all."
+
+
+def _agreed(question: str) -> bool:
+    try:
+        return input(question).strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
+def _size(count: int) -> str:
+    return f"{count:,} B" if count < 10_000 else f"{count / 1000:,.0f} kB"
+
+
+def _print_json(rows: "Iterable[dict[str, object]]") -> None:
+    import json
+
+    for row in rows:
+        print(json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace").decode())

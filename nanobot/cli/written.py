@@ -1,0 +1,102 @@
+"""A conversation as a person reads it."""
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from nanobot.transcript import Message
+
+LONGEST_RESULT = 500
+"""Characters of a tool's result that are shown; exports hold all."""
+
+_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_AROUND = 60  # characters on each side of what was found
+
+
+def safe(text: str) -> str:
+    """Text without the characters that would steer a terminal or turn the direction of writing."""
+    return _UNSAFE.sub("�", text.replace("\r\n", "\n"))
+
+
+def day_and_time(at: str) -> str:
+    """`2026-11-30 09:00`, as it stands in the file."""
+    return at[:16].replace("T", " ") or "(no time)"
+
+
+class Speakers:
+    """Tells who says each message; tools are known by the calls that came before. For messages in order."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, str] = {}
+
+    def of(self, message: Message) -> str:
+        self._tools.update((call.id, call.name) for call in message.tool_calls)
+        match message.role:
+            case "user":
+                return (message.sender and (message.sender.name or message.sender.id)) or "user"
+            case "assistant":
+                return f"nanobot ({message.model})" if message.model else "nanobot"
+            case "tool":
+                return f"tool {self._tools.get(message.tool_call_id or '', '')}".rstrip()
+            case _:
+                return message.role
+
+
+def as_text(messages: Sequence[Message]) -> Iterator[str]:
+    """Blocks for a terminal, one for each message."""
+    speakers = Speakers()
+    for message in messages:
+        head = f"{day_and_time(message.at)}  {speakers.of(message)}"
+        yield safe("\n".join([head, *(textwrap.indent(part, "    ", lambda _: True) for part in _parts(message)), ""]))
+
+
+def as_markdown(key: str, messages: Sequence[Message]) -> Iterator[str]:
+    """A document, in pieces."""
+    speakers = Speakers()
+    yield f"# {safe(key)}\n"
+    for message in messages:
+        yield f"\n## {speakers.of(message)}, {day_and_time(message.at)}\n"
+        for part in _body(message):
+            yield f"\n{part}\n"
+
+
+def around(text: str, words: str) -> str:
+    """One line with what was found and what stands around it."""
+    found = re.search(re.escape(words), text, re.IGNORECASE)
+    start = max((found.start() if found else 0) - _AROUND, 0)
+    end = (found.end() if found else 0) + _AROUND
+    piece = " ".join(text[start:end].split())
+    return safe(f"{'… ' if start else ''}{piece}{' …' if end < len(text) else ''}")
+
+
+def _parts(message: Message) -> Iterator[str]:
+    content = message.content or ""
+    if message.role == "tool" and len(content) > LONGEST_RESULT:
+        yield content[:LONGEST_RESULT]
+        yield f"(… {len(content) - LONGEST_RESULT:,} more characters; `nanobot sessions export` has them)"
+    elif content:
+        yield content
+    yield from _remarks(message)
+    for call in message.tool_calls:
+        yield f"→ {call.name} {call.arguments}"
+
+
+def _body(message: Message) -> Iterator[str]:
+    if message.content:
+        yield _fenced(message.content) if message.role == "tool" else message.content
+    yield from _remarks(message)
+    for call in message.tool_calls:
+        yield f"→ {call.name}\n\n{_fenced(call.arguments, 'json')}"
+
+
+def _remarks(message: Message) -> Iterator[str]:
+    for file in message.files:
+        yield f"[{file.name or file.path}: {file.path}]" if file.name else f"[{file.path}]"
+    if message.incomplete:
+        yield f"({message.incomplete})"
+
+
+def _fenced(text: str, language: str = "") -> str:
+    """A code block whose fence is longer than any in the text."""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", text))])
+    return f"{fence}{language}\n{text}\n{fence}"
