@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from nanobot.i18n import Language, say
 from nanobot.memory.clean import cleaned
 from nanobot.memory.guard import refusal
 from nanobot.memory.index import lines_of, newline_of, split, without_index
@@ -39,6 +40,13 @@ class Remembered:
     line: str = ""
     secret: SecretKind | None = None
     in_view: bool = True
+
+    def told(self, language: Language) -> str:
+        """What the person reads about it."""
+        if self.outcome == "saved" and not self.in_view:
+            return say("memory.saved_out_of_view", language, line=self.line)
+        kind = say(f"memory.secret_{self.secret}", language) if self.secret else ""
+        return say(f"memory.{self.outcome}", language, line=self.line, kind=kind, most=MOST)
 
 
 class Facts:

@@ -38,6 +38,16 @@ class Notebook:
         self.all: Sequence[Note] = ()
         self.index: Sequence[str] = ()
 
+    @property
+    def path(self) -> Path:
+        """Where MEMORY.md is, or will be."""
+        return self._store.path
+
+    @property
+    def size(self) -> int:
+        """Bytes of the text of MEMORY.md."""
+        return len((self._store.memory().text or "").encode())
+
     async def refresh(self) -> None:
         """Take in what changed. Where nothing did, this costs a stat for each file, in place."""
         if self._has_changed():

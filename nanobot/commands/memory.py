@@ -1,0 +1,74 @@
+"""Commands about what is remembered: /memory /remember."""
+
+from collections.abc import Iterator
+
+from nanobot.authority import Role, Scope, may_touch
+from nanobot.commands.router import Answer, Call, Command
+from nanobot.memory.cut import cut
+from nanobot.memory.facts import Facts
+from nanobot.memory.note import Note
+from nanobot.memory.notebook import Notebook
+
+MOST_OF_NOTE = 16 * 1024
+"""Bytes of a note that are shown."""
+
+
+def memory_command(notebook: Notebook, *, budget: int) -> Command:
+    """/memory, and /memory name. `budget`: bytes of MEMORY.md in the prompt."""
+
+    async def handle(call: Call) -> Answer:
+        if not _is_owners(call):
+            return Answer(call.say("memory.not_here"))
+        await notebook.refresh()
+        if not call.argument:
+            return Answer("\n".join(_overview(notebook, budget, call)))
+        note = notebook.find(call.argument)
+        if note is None:
+            return Answer(call.say("memory.no_such_note", name=call.argument))
+        return Answer("\n\n".join(_shown(notebook, note, call)))
+
+    return Command("memory", handle, immediate=True, role=Role.OWNER)
+
+
+def remember_command(facts: Facts) -> Command:
+    """/remember text."""
+
+    async def handle(call: Call) -> Answer:
+        if not _is_owners(call):
+            return Answer(call.say("memory.not_here"))
+        return Answer((await facts.remember(call.argument)).told(call.language))
+
+    return Command("remember", handle, immediate=True, role=Role.OWNER)
+
+
+def _is_owners(call: Call) -> bool:
+    return may_touch(call.message.authority, Scope.owner())
+
+
+def _overview(notebook: Notebook, budget: int, call: Call) -> Iterator[str]:
+    facts = notebook.section(budget)
+    yield call.say("memory.file", path=notebook.path, size=f"{notebook.size:,}")
+    if facts.is_cut:
+        yield call.say("memory.cut", kept=f"{facts.kept:,}", size=f"{facts.size:,}")
+    if not facts.size:
+        yield call.say("memory.empty")
+    yield ""
+    yield call.say("memory.notes", count=len(notebook.all)) if notebook.all else call.say("memory.no_notes")
+    yield from notebook.index
+    if notebook.problems:
+        yield ""
+        yield call.say("memory.problems")
+    for problem in notebook.problems:
+        yield "- " + call.say(f"memory.problem_{problem.kind}", file=problem.file, detail=problem.detail)
+
+
+def _shown(notebook: Notebook, note: Note, call: Call) -> Iterator[str]:
+    yield call.say("memory.note", path=notebook.path.with_name(note.file), type=note.type, updated=note.updated)
+    yield cut(note.body.strip(), MOST_OF_NOTE, note.file).text or call.say("memory.note_empty")
+    if note.links:
+        links = (f"{link.kind}: {link.to}" if link.kind else link.to for link in note.links)
+        yield call.say("memory.links", links=", ".join(links))
+    if linking := notebook.linking_to(note):
+        yield call.say("memory.linked_from", links=", ".join(other.name for other in linking))
+    for problem in note.problems:
+        yield call.say(f"memory.problem_{problem.kind}", file=problem.file, detail=problem.detail)
