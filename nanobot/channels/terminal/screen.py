@@ -1,10 +1,11 @@
 """What the terminal prints, piece by piece."""
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TextIO
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleDimensions, RenderableType
 from rich.text import Text
 from rich.theme import Theme
 
@@ -32,6 +33,7 @@ class Screen:
         self._last: str | None = None
 
     def print(self, pieces: Iterable[Piece]) -> None:
+        _fit(self._console)
         for piece in pieces:
             if not piece.kind == "quiet" == self._last:
                 self._console.print()
@@ -44,6 +46,9 @@ class Screen:
 
     def tail(self, text: str, height: int) -> Sequence[str]:
         """The last lines of a text, wrapped to the width of the screen."""
+        if not text.strip():
+            return []
+        _fit(self._console)
         width = max(self._console.width - 1, 1)
         wrapped = Text(printable(text[-4 * width * height :])).wrap(self._console, width)
         return [line.plain.rstrip() for line in wrapped][-height:]
@@ -51,11 +56,21 @@ class Screen:
 
 def print_markdown(text: str, file: TextIO) -> None:
     """Print a text by itself."""
-    _console(file).print(Rendered(text), crop=False)
+    page = _console(file)
+    _fit(page)
+    page.print(Rendered(text), crop=False)
 
 
 def _console(file: TextIO) -> Console:
     return Console(file=file, theme=_THEME, highlight=False)
+
+
+def _fit(page: Console) -> None:
+    """Measure the window anew: it is resized, and COLUMNS, which rich would believe, may be of another one."""
+    if page.file.isatty():
+        columns, lines = os.get_terminal_size(page.file.fileno())
+        if columns:  # some pseudo-terminals do not know
+            page.size = ConsoleDimensions(columns, lines)
 
 
 def _renderable(piece: Piece) -> RenderableType:

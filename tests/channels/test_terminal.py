@@ -1,0 +1,136 @@
+"""The conversation in a terminal: what is typed, and what happens then."""
+
+import asyncio
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from nanobot.authority import OWNER_IN_TERMINAL
+from nanobot.channels.terminal.person import at
+from nanobot.channels.terminal.terminal import Terminal
+from nanobot.messages import Address, OutboundMessage
+from tests.fakes.talker import LONG, Talker, english
+
+COMMANDS = [("help", "what I can do"), ("model", "show the model")]
+LEAVE = "\x04"
+CTRL_C = "\x03"
+
+
+@pytest.fixture
+def keyboard() -> Iterator[PipeInput]:
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        yield keys
+
+
+async def talk(tmp_path: Path, greeting: str = "") -> Talker:
+    """Talk until the person leaves; what they do must have been typed before."""
+    bot = Talker()
+    terminal = Terminal(at("test"), tmp_path / "home" / "history", COMMANDS, greeting, english)
+    async with asyncio.timeout(30):
+        await bot.run(terminal)
+    return bot
+
+
+async def said(keyboard: PipeInput, tmp_path: Path, keys: str) -> list[str]:
+    keyboard.send_text(keys)
+    return [message.text for message in (await talk(tmp_path)).heard]
+
+
+async def test_what_is_typed_is_published_in_the_owners_name(keyboard: PipeInput, tmp_path: Path) -> None:
+    keyboard.send_text("Hello there\r" + LEAVE)
+    [message] = (await talk(tmp_path)).heard
+    assert message.text == "Hello there"
+    assert message.address == Address("cli", "test")
+    assert message.authority == OWNER_IN_TERMINAL
+    assert message.sender.id == "local"
+    assert message.id.startswith("cli:test:")
+
+
+async def test_alt_enter_begins_a_new_line_and_enter_sends(keyboard: PipeInput, tmp_path: Path) -> None:
+    assert await said(keyboard, tmp_path, "one\x1b\rtwo\r" + LEAVE) == ["one\ntwo"]
+
+
+async def test_a_pasted_text_of_many_lines_is_one_message(keyboard: PipeInput, tmp_path: Path) -> None:
+    paste = "\x1b[200~def f():\r\n    pass\n\nf()\x1b[201~"
+    assert await said(keyboard, tmp_path, f"{paste}\r{LEAVE}") == ["def f():\n    pass\n\nf()"]
+
+
+async def test_an_empty_line_says_nothing(keyboard: PipeInput, tmp_path: Path) -> None:
+    assert await said(keyboard, tmp_path, "\r \r\x15\x04") == []
+
+
+@pytest.mark.parametrize("word", ["exit", "quit", "Exit ", "/quit"])
+async def test_a_word_of_farewell_leaves(keyboard: PipeInput, tmp_path: Path, word: str) -> None:
+    assert await said(keyboard, tmp_path, f"{word}\r") == []
+
+
+async def test_bytes_that_the_console_could_not_decode_become_valid_text(keyboard: PipeInput, tmp_path: Path) -> None:
+    keyboard.send_bytes("café ".encode() + b"\xff\r" + LEAVE.encode())
+    assert [message.text for message in (await talk(tmp_path)).heard] == ["café \ufffd"]
+
+
+async def test_what_was_typed_comes_back_with_the_arrow_and_is_private(keyboard: PipeInput, tmp_path: Path) -> None:
+    await said(keyboard, tmp_path, "first time\r" + LEAVE)
+    assert await said(keyboard, tmp_path, "\x1b[A\r" + LEAVE) == ["first time"]
+    file = tmp_path / "home" / "history"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+async def test_a_home_that_cannot_be_written_costs_only_the_history(keyboard: PipeInput, tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file where the folder should be")
+    assert await said(keyboard, tmp_path, "hello\r" + LEAVE) == ["hello"]
+
+
+async def test_two_times_ctrl_c_at_an_idle_prompt_leave(
+    keyboard: PipeInput, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await said(keyboard, tmp_path, CTRL_C + CTRL_C) == []
+    assert "once more" in capsys.readouterr().out
+
+
+async def test_ctrl_c_drops_what_was_typed_and_typing_takes_the_warning_back(
+    keyboard: PipeInput, tmp_path: Path
+) -> None:
+    keys = f"draft{CTRL_C}another draft{CTRL_C}hello\r{LEAVE}"
+    assert await said(keyboard, tmp_path, keys) == ["hello"]
+
+
+async def test_ctrl_c_stops_a_turn_and_a_second_one_leaves(keyboard: PipeInput, tmp_path: Path) -> None:
+    assert await said(keyboard, tmp_path, f"wait\r{CTRL_C}{CTRL_C}") == ["wait", "/stop"]
+
+
+async def test_one_can_say_more_while_the_bot_answers(keyboard: PipeInput, tmp_path: Path) -> None:
+    assert await said(keyboard, tmp_path, f"wait\rand more\r{LEAVE}") == ["wait", "and more"]
+
+
+async def test_an_answer_is_printed_once_with_what_it_cost(
+    keyboard: PipeInput, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bot, terminal = Talker(), Terminal(at("test"), tmp_path / "history", COMMANDS, "Welcome.", english)
+    keyboard.send_text("tell\r")
+    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(bot.run(terminal))
+        shown = ""
+        while "56 written" not in shown:
+            await asyncio.sleep(0.01)
+            shown += capsys.readouterr().out
+        keyboard.send_text(LEAVE)
+        await running
+    assert shown.startswith("\nWelcome.\n\nA tale\n")
+    assert shown.count("Once upon a time") == 1
+    assert "• two" in shown
+    assert "The end 👋 你好." in shown
+
+
+async def test_a_message_of_another_conversation_says_where_it_belongs(
+    keyboard: PipeInput, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal = Terminal(at("test"), tmp_path / "history", COMMANDS, "", english)
+    await terminal.send(OutboundMessage(id="1", address=at("work"), text=LONG, kind="notice"))
+    assert capsys.readouterr().out.startswith("\nIn the conversation cli:work:\n\nA tale\n")

@@ -1,0 +1,185 @@
+"""What is printed of the things that happen in a turn, and what an input means while a question waits."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nanobot.channels.terminal.choices import chosen, refusal
+from nanobot.channels.terminal.dialogue import Dialogue
+from nanobot.channels.terminal.person import at
+from nanobot.channels.terminal.screen import Piece
+from nanobot.messages import Attachment, Button, OutboundMessage, Progress, ProgressKind
+from tests.fakes.talker import CHOICES, english
+
+HERE = at("test")
+AGAIN = Piece("That broke off and does not count; once more from the beginning:", "quiet")
+DIFFERS = Piece("What stands above was not the final answer; this is:", "quiet")
+
+
+class Seen:
+    """A dialogue, and the pieces that it had printed."""
+
+    def __init__(self) -> None:
+        self.dialogue = Dialogue(HERE, english)
+        self.pieces: list[Piece] = []
+        self.shows("started")
+
+    def shows(self, kind: ProgressKind, text: str = "") -> None:
+        self.pieces += self.dialogue.progress(Progress(address=HERE, turn="t", kind=kind, text=text))
+
+    def streams(self, *texts: str) -> None:
+        for text in texts:
+            self.shows("text", text)
+
+    def answers(self, text: str) -> None:
+        self.pieces += self.dialogue.message(OutboundMessage(id="a", address=HERE, text=text, turn="t"))
+
+    def asks(self, name: str, reply_to: str | None = None) -> None:
+        question = OutboundMessage(
+            id=name, address=HERE, text=name, kind="question", buttons=CHOICES, reply_to=reply_to
+        )
+        self.pieces += self.dialogue.message(question)
+
+    @property
+    def texts(self) -> list[str]:
+        return [piece.text.strip() for piece in self.pieces]
+
+
+@given(text=st.text(st.sampled_from("ab \n#-`")), size=st.integers(1, 5), with_step=st.booleans())
+def test_a_streamed_answer_is_printed_exactly_once(text: str, size: int, with_step: bool) -> None:
+    seen = Seen()
+    seen.streams(*(text[start : start + size] for start in range(0, len(text), size)))
+    if with_step:
+        seen.shows("step")
+    seen.answers(text)
+    seen.shows("ended")
+    assert "".join("".join(seen.texts).split()) == "".join(text.split())
+
+
+def test_an_answer_that_was_not_streamed_is_printed_whole() -> None:
+    seen = Seen()
+    seen.answers("One.\n\nTwo.")
+    assert seen.texts == ["One.\n\nTwo."]
+
+
+def test_what_was_added_to_the_streamed_text_is_printed() -> None:
+    seen = Seen()
+    seen.streams("One.\n\nTw")
+    seen.shows("step")
+    seen.answers("One.\n\nTw\n\n[cut off]")
+    assert seen.texts == ["One.", "Tw", "[cut off]"]
+
+
+def test_an_answer_that_differs_from_what_was_streamed_is_printed_whole_and_says_so() -> None:
+    seen = Seen()
+    seen.streams("One.\n\nTwo")
+    seen.answers("Three.")
+    assert seen.pieces[1:] == [DIFFERS, Piece("Three.")]
+
+
+def test_a_remark_before_a_tool_stands_and_is_no_part_of_the_answer() -> None:
+    seen = Seen()
+    seen.streams("Sure")
+    seen.shows("step")
+    seen.shows("tool", "read notes.md")
+    seen.answers("Sure, here it is.")
+    assert seen.texts == ["Sure", "· read notes.md", "Sure, here it is."]
+
+
+def test_a_restart_is_mentioned_only_if_something_had_been_printed() -> None:
+    seen = Seen()
+    seen.streams("Not printed ye")
+    seen.shows("restart")
+    assert seen.pieces == []
+    seen.streams("Printed.\n\nmo")
+    seen.shows("restart")
+    seen.streams("Good.")
+    seen.answers("Good.")
+    assert seen.pieces[1:] == [AGAIN, Piece("Good.")]
+
+
+def test_what_a_stopped_turn_had_said_is_kept_on_the_screen() -> None:
+    seen = Seen()
+    seen.streams("Half a thou")
+    assert seen.dialogue.unfinished == "Half a thou"
+    seen.shows("ended")
+    assert seen.texts == ["Half a thou"]
+    assert not seen.dialogue.is_busy
+
+
+def test_a_failure_comes_after_what_had_been_said() -> None:
+    seen = Seen()
+    seen.streams("I wa")
+    seen.pieces += seen.dialogue.message(
+        OutboundMessage(id="a", address=HERE, text="No network.", kind="notice", turn="t")
+    )
+    assert seen.texts == ["I wa", "No network."]
+
+
+def test_files_are_named() -> None:
+    seen = Seen()
+    files = [Attachment("media/cat.png")]
+    seen.pieces += seen.dialogue.message(OutboundMessage(id="a", address=HERE, text="Here.", files=files))
+    assert seen.texts == ["Here.", "File: media/cat.png"]
+
+
+def test_there_is_something_to_stop_from_the_moment_one_has_spoken() -> None:
+    dialogue = Dialogue(HERE, english)
+    assert not dialogue.is_busy
+    dialogue.heard()
+    assert dialogue.is_busy
+    dialogue.message(OutboundMessage(id="a", address=HERE, text="Done.", kind="notice"))
+    assert not dialogue.is_busy
+
+
+def test_questions_are_shown_and_answered_one_after_the_other() -> None:
+    seen = Seen()
+    seen.asks("first")
+    seen.asks("second")
+    assert "second" not in seen.texts
+    assert seen.dialogue.choose("1") == ("first", "once")
+    assert seen.dialogue.question()[0] == Piece("second")
+    assert seen.dialogue.choose("no") == ("second", "no")
+    assert seen.dialogue.question() == []
+    assert seen.dialogue.choose("1") is None
+
+
+def test_a_question_of_a_tool_goes_on_waiting_when_something_else_is_said() -> None:
+    seen = Seen()
+    seen.asks("May I?")
+    assert seen.dialogue.choose("why?") is None
+    seen.dialogue.heard()
+    assert seen.dialogue.question()[0] == Piece("May I?")
+
+
+def test_a_list_to_choose_from_lapses_when_something_else_is_said() -> None:
+    seen = Seen()
+    seen.asks("Which model?", reply_to="cli:test:1")
+    seen.dialogue.heard()
+    assert seen.dialogue.question() == []
+
+
+def test_the_question_of_a_turn_that_has_ended_is_over() -> None:
+    seen = Seen()
+    seen.asks("May I?")
+    seen.shows("ended")
+    assert seen.dialogue.choose("1") is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [("1", "once"), (" 3 ", "no"), ("3", "no"), ("no", "no"), ("N", "no"), ("for this SESSION", "session"),
+     ("f", "session"), ("0", None), ("4", None), ("", None), ("yes", None), ("-1", None), ("²", None)],
+)  # fmt: skip
+def test_a_choice_is_a_number_a_label_or_its_first_letter(typed: str, value: str | None) -> None:
+    button = chosen(CHOICES, typed)
+    assert (button.value if button else None) == value
+
+
+def test_a_first_letter_that_two_labels_share_chooses_neither() -> None:
+    assert chosen([Button("Allow", "a"), Button("All", "b")], "a") is None
+
+
+def test_who_cannot_be_asked_refuses() -> None:
+    assert refusal(CHOICES).value == "no"
+    assert refusal([Button("Yes", "1"), Button("Never", "2")]).value == "2"

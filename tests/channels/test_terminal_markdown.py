@@ -1,0 +1,71 @@
+"""Markdown is readable in a terminal of any width, and nothing of it is lost."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from nanobot.channels.terminal.markdown import Rendered
+
+PIECES = st.sampled_from(
+    ["word", "你好", "👋🏽", "**", "__", "*", "`", "~~", "[", "](http://a/%1B%07)", "![", "<b>", "<http://x>", "&#27;", "&#x202e;",
+     "&amp;", "\\", "\x1b[31m", "\x9b", "\r", "\u202e", "[red]", "# ", "- ", "1. ", "> ", "| a | b |\n|--:|---|\n|", "|", "```py",
+     "\n", "\n\n", "    ", "---", "[x]: http://y"]
+)  # fmt: skip
+
+
+def shown(text: str, width: int = 60, **options: bool) -> str:
+    file = io.StringIO()
+    Console(file=file, width=width, **options).print(Rendered(text), crop=False)  # type: ignore[arg-type]
+    return file.getvalue()
+
+
+@given(st.lists(PIECES, max_size=30).map("".join), st.integers(1, 60))
+def test_any_text_can_be_shown_at_any_width(text: str, width: int) -> None:
+    assert not set(shown(text, width)) & {"\x1b", "\x07", "\x9b", "\r", "\u202e"}
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("one\ntwo", "one\ntwo\n"),
+        ("see __init__.py", "see __init__.py\n"),
+        ("[red]not red[/red]", "[red]not red[/red]\n"),
+        ("<div>\nkept\n</div>", "<div>\nkept\n</div>\n"),
+        ("[here](https://example.org/a)", "here (https://example.org/a)\n"),
+        ("<https://example.org>", "https://example.org\n"),
+        ("<me@example.org>", "me@example.org\n"),
+        ("![a cat](https://example.org/cat.png)", "a cat (https://example.org/cat.png)\n"),
+        ("[1]: https://example.org", "[1]: https://example.org\n"),
+        ("3. three\n4. four", " 3. three\n 4. four\n"),
+        ("# Title", "Title\n"),
+        ("> said", "▌ said\n"),
+        (" ", ""),
+    ],
+)
+def test_what_a_model_wrote_is_seen(text: str, seen: str) -> None:
+    assert shown(text).replace("\n\n", "\n") == seen or shown(text) == seen
+
+
+def test_code_stands_between_two_lines_and_can_be_copied() -> None:
+    assert shown("```py\ndef f():\n    return 1\n```").splitlines()[1:3] == ["def f():", "    return 1"]
+
+
+def test_a_cell_too_wide_for_the_screen_is_broken_not_cut() -> None:
+    text = shown("| a | b |\n|---|---|\n| " + "x" * 40 + " | y |", width=20)
+    assert text.count("x") == 40
+
+
+def test_no_line_ends_in_blanks_and_none_is_wider_than_the_screen() -> None:
+    for line in shown(
+        "A paragraph of several words.\n\n- 一个很长的句子，没有空格，所以到处都可以断开。\n", width=20
+    ).splitlines():
+        assert line == line.rstrip()
+        assert Console().measure(line).maximum <= 20
+
+
+def test_without_colours_there_are_no_escapes_but_styles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[3" not in shown("`code` and\n\n```py\nx = 1\n```", force_terminal=True).replace("\x1b[3m", "")
