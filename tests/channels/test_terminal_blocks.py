@@ -11,8 +11,8 @@ from nanobot.channels.terminal.blocks import Blocks, parser
 
 LINES = st.sampled_from(
     ["", "", "", " ", "word", "two words", "# Title", "---", "***", "* * *", "- item", "  more", "    deep", "1. one",
-     "2) two", "   third", "- ```", "```", "```py", "  ```", "    ```", "````", "~~~", "> said", "| a | b |", "|---|---|",
-     "| 1 | 2 |", "<div>", "[a]: http://b", "\tcode", "- - x", "  - y", "==="]
+     "2) two", "   third", "- ```", "```", "```py", "  ```", "    ```", "````", "~~~", "> said", "| a | b |",
+     "|---|---|", "| 1 | 2 |", "<div>", "[a]: http://b", "\tcode", "- - x", "  - y", "==="]
 )  # fmt: skip
 DOCUMENTS = st.lists(LINES, max_size=24).map("\n".join)
 

@@ -10,9 +10,9 @@ from rich.console import Console
 from nanobot.channels.terminal.markdown import Rendered
 
 PIECES = st.sampled_from(
-    ["word", "你好", "👋🏽", "**", "__", "*", "`", "~~", "[", "](http://a/%1B%07)", "![", "<b>", "<http://x>", "&#27;", "&#x202e;",
-     "&amp;", "\\", "\x1b[31m", "\x9b", "\r", "\u202e", "[red]", "# ", "- ", "1. ", "> ", "| a | b |\n|--:|---|\n|", "|", "```py",
-     "\n", "\n\n", "    ", "---", "[x]: http://y"]
+    ["word", "你好", "👋🏽", "**", "__", "*", "`", "~~", "[", "](http://a/%1B%07)", "![", "<b>", "<http://x>",
+     "&#27;", "&#x202e;", "&amp;", "\\", "\x1b[31m", "\x9b", "\r", "\u202e", "[red]", "# ", "- ", "1. ", "> ", "| a | b |\n|--:|---|\n|",
+     "|", "```py", "\n", "\n\n", "    ", "---", "[x]: http://y"]
 )  # fmt: skip
 
 
@@ -59,9 +59,8 @@ def test_a_cell_too_wide_for_the_screen_is_broken_not_cut() -> None:
 
 
 def test_no_line_ends_in_blanks_and_none_is_wider_than_the_screen() -> None:
-    for line in shown(
-        "A paragraph of several words.\n\n- 一个很长的句子，没有空格，所以到处都可以断开。\n", width=20
-    ).splitlines():
+    text = "A paragraph of several words.\n\n- 一个很长的句子，没有空格，所以到处都可以断开。\n"
+    for line in shown(text, width=20).splitlines():
         assert line == line.rstrip()
         assert Console().measure(line).maximum <= 20
 

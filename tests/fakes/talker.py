@@ -16,7 +16,10 @@ from nanobot.ids import new_id
 from nanobot.messages import Button, InboundMessage, OutboundMessage, Progress, ProgressKind, Stats
 from nanobot.ports import Channel
 
-LONG = "# A tale\n\nOnce upon a *time*\n\n- one\n- two\n\n```py\nx = [1]\n\ny = 2\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThe end 👋 你好."
+LONG = (
+    "# A tale\n\nOnce upon a *time*\n\n- one\n- two\n\n```py\nx = [1]\n\ny = 2\n```\n\n"
+    "| a | b |\n|---|---|\n| 1 | 2 |\n\nThe end 👋 你好."
+)
 CHOICES = (Button("Once", "once"), Button("For this session", "session"), Button("No", "no"))
 
 
