@@ -3,48 +3,41 @@
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 
 from nanobot.errors import LLMError, LLMErrorKind
 
-_CONTEXT = re.compile(
+# Patterns stay texts, which `re` compiles at the first failure: that takes longer than all other imports here.
+_CONTEXT = (
     r"context[_ ]length|context[_ ]size|context window|context limit|maximum context|context the overflows"
     r"|maximum (?:prompt|input|model|sequence) length|max(?:imum)?[_ ](?:model|prompt|input)[_ ](?:len|tokens)"
     r"|prompt (?:is|was) too long|input (?:is|was) too (?:long|large)|prompt contains .* too large for model"
     r"|prompt exceeds max length|input length exceeds|range of input length|input token count"
     r"|prompt token count|too many (?:input )?tokens|exceeded model token limit|reduce the length of"
     r"|request too large|\binputs`? tokens? \+ |messages.{0,40}string too long|payload too large"
-    r"|上下文(?:长度|窗口)|tokens?\s?[总数量]{1,3}\S{0,6}超|(?:输入|提示词?|prompt)[^。，；]{0,12}(?:过长|超长|超出|超过)|超[出过]\S{0,8}(?:最大长度|token|长度限制)",
-    re.IGNORECASE,
+    r"|上下文(?:长度|窗口)|tokens?\s?[总数量]{1,3}\S{0,6}超|(?:输入|提示词?|prompt)[^。，；]{0,12}(?:过长|超长|超出|超过)|超[出过]\S{0,8}(?:最大长度|token|长度限制)"
 )
-_FILTERED = re.compile(
+_FILTERED = (
     r"content[_ ]?(?:filter|policy|management|exists risk)|responsible ?ai|data_?inspection|safety (?:system|reasons)"
-    r"|inappropriate content|sensitive content|new_sensitive|敏感内容|不安全|违规内容",
-    re.IGNORECASE,
+    r"|inappropriate content|sensitive content|new_sensitive|敏感内容|不安全|违规内容"
 )
-_QUOTA = re.compile(
+_QUOTA = (
     r"insufficient[_ ](?:quota|balance|funds|credits?)|exceeded your current quota|credit balance|out of credits?"
-    r"|billing|payment required|arrearage|requires more credits|余额不足|额度不足|额度已用尽|欠费|充值",
-    re.IGNORECASE,
+    r"|billing|payment required|arrearage|requires more credits|余额不足|额度不足|额度已用尽|欠费|充值"
 )
-_AUTH = re.compile(
+_AUTH = (
     r"(?:invalid|incorrect|missing|no|wrong) (?:api|access)[_ -]?(?:key|token)|api[_ -]?key (?:not|is not|is) "
     r"|api_key_invalid|invalid_api_key|unauthori[sz]ed|authentication|permission denied"
-    r"|无效的(?:令牌|密钥)|(?:令牌|密钥)(?:无效|错误|已过期|状态不可用)",
-    re.IGNORECASE,
+    r"|无效的(?:令牌|密钥)|(?:令牌|密钥)(?:无效|错误|已过期|状态不可用)"
 )
-_MODEL = re.compile(
+_MODEL = (
     r"model[_ ]not[_ ](?:found|exist|supported)|no route|unknown model|no such model|invalid model|not a valid model"
-    r"|model\b.{0,80}(?:does not exist|not found|is not available|not supported)|no endpoints found|模型不存在",
-    re.IGNORECASE,
+    r"|model\b.{0,80}(?:does not exist|not found|is not available|not supported)|no endpoints found|模型不存在"
 )
-_RATE = re.compile(r"rate[_ -]?limit|too many requests|resource_?exhausted|请求过于频繁|并发数过高", re.IGNORECASE)
-_SERVER = re.compile(
-    r"overloaded|internal|server[_ ]error|unavailable|try again|timed? ?out|bad gateway|capacity|繁忙", re.IGNORECASE
-)
-_RETRY_IN = re.compile(r"(?:try again|retry) in (?:(\d{1,4})m(?!s))?(?:(\d{1,6}(?:\.\d*)?)(ms|s))?", re.IGNORECASE)
+_RATE = r"rate[_ -]?limit|too many requests|resource_?exhausted|请求过于频繁|并发数过高"
+_SERVER = r"overloaded|internal|server[_ ]error|unavailable|try again|timed? ?out|bad gateway|capacity|繁忙"
+_RETRY_IN = r"(?:try again|retry) in (?:(\d{1,4})m(?!s))?(?:(\d{1,6}(?:\.\d*)?)(ms|s))?"
 
-_BY_WORDS: tuple[tuple[LLMErrorKind, re.Pattern[str]], ...] = (
+_BY_WORDS: tuple[tuple[LLMErrorKind, str], ...] = (
     ("context", _CONTEXT),
     ("filtered", _FILTERED),
     ("quota", _QUOTA),
@@ -106,6 +99,8 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     value = headers.get("retry-after", "").strip()
     if re.fullmatch(r"[0-9]{1,9}(\.[0-9]*)?", value):
         return float(value)
+    from email.utils import parsedate_to_datetime  # slow to import, and rarely needed
+
     try:
         date = parsedate_to_datetime(value)
         return max(0.0, (date - now).total_seconds())
@@ -131,7 +126,7 @@ def error_words(body: object) -> str:
 
 
 def _kind(status: int | None, words: str, *, told_to_wait: bool) -> LLMErrorKind:
-    said = next((kind for kind, pattern in _BY_WORDS if pattern.search(words)), None)
+    said = next((kind for kind, pattern in _BY_WORDS if re.search(pattern, words, re.IGNORECASE)), None)
     if said == "quota" and told_to_wait:
         said = "rate_limit"  # a quota per minute comes back by itself
     if status is None:
@@ -152,7 +147,7 @@ def _status_in(body: object) -> int | None:
 
 
 def _wait_in(words: str) -> float | None:
-    found = _RETRY_IN.search(words)
+    found = re.search(_RETRY_IN, words, re.IGNORECASE)
     if found is None or not (found[1] or found[2]):
         return None
     return float(found[1] or 0) * 60 + float(found[2] or 0) / (1000 if found[3] == "ms" else 1)
