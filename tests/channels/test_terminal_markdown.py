@@ -10,9 +10,9 @@ from rich.console import Console
 from nanobot.channels.terminal.markdown import Rendered
 
 PIECES = st.sampled_from(
-    ["word", "你好", "👋🏽", "**", "__", "*", "`", "~~", "[", "](http://a/%1B%07)", "![", "<b>", "<http://x>",
-     "&#27;", "&#x202e;", "&amp;", "\\", "\x1b[31m", "\x9b", "\r", "\u202e", "[red]", "# ", "- ", "1. ", "> ", "| a | b |\n|--:|---|\n|",
-     "|", "```py", "\n", "\n\n", "    ", "---", "[x]: http://y"]
+    ["word", "你好", "👋🏽", "**", "__", "*", "`", "~~", "[", "](http://a/%1B%07)", "![", "<b>", "<http://x>", "&#27;",
+     "&#x202e;", "&amp;", "\\", "\x1b[31m", "\x9b", "\r", "\u202e", "[red]", "# ", "- ", "1. ", "> ", "|", "```py",
+     "| a | b |\n|--:|---|\n|", "\n", "\n\n", "    ", "---", "[x]: http://y"]
 )  # fmt: skip
 
 
