@@ -1,0 +1,50 @@
+"""A SessionStore in memory."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from nanobot.store import lines
+from nanobot.store.names import path_of
+from nanobot.store.replay import follow
+from nanobot.transcript import Line, Message, Session, SessionInfo
+
+
+class InMemorySessions:
+    """Keeps every line that was appended in `logs`."""
+
+    def __init__(self) -> None:
+        self.logs: dict[str, list[Line]] = {}
+        self._open: dict[str, Session] = {}
+
+    def restarted(self) -> "InMemorySessions":
+        """The same conversations as a new process finds them."""
+        other = InMemorySessions()
+        other.logs = self.logs
+        return other
+
+    async def load(self, key: str) -> Session:
+        path_of(key)
+        if key not in self._open:
+            self._open[key] = Session(key)
+            follow(self._open[key], self.logs.get(key, []))
+        return self._open[key]
+
+    async def append(self, session: Session, *added: Line) -> None:
+        path_of(session.key)
+        if added:
+            _, readable = lines.encode(added)
+            self.logs.setdefault(session.key, []).extend(readable)
+            follow(session, readable)
+
+    async def messages(self, key: str) -> Sequence[Message]:
+        path_of(key)
+        return [line for line in self.logs.get(key, []) if isinstance(line, Message)]
+
+    async def list(self) -> Sequence[SessionInfo]:
+        infos = [SessionInfo(key, log[-1].at, len(lines.encode(log)[0])) for key, log in self.logs.items()]
+        return sorted(infos, key=lambda info: datetime.fromisoformat(info.updated), reverse=True)
+
+    async def delete(self, key: str) -> bool:
+        path_of(key)
+        self._open.pop(key, None)
+        return self.logs.pop(key, None) is not None
