@@ -1,0 +1,185 @@
+"""`nanobot chat` as people start it: a real process, a real terminal, a real endpoint on loopback."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.tmux import PATIENCE, Tmux, needs_tmux
+
+NANOBOT = [sys.executable, "-m", "nanobot"]
+ROOT = Path(__file__).parents[2]
+
+Endpoint = Callable[..., None]
+
+
+@pytest.fixture
+def endpoint(private_home: Path, tmp_path: Path) -> Iterator[Endpoint]:
+    """Configures a model that says what its script says, then repeats what it hears."""
+    with ExitStack() as stack:
+
+        def start(*script: dict[str, object]) -> None:
+            file = tmp_path / "script.jsonl"
+            file.write_text("\n".join(map(json.dumps, script)), encoding="utf-8")
+            command = [sys.executable, "-m", "tests.fakes.openai_server", "--echo", "--script", str(file)]
+            server = stack.enter_context(subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True))
+            stack.callback(server.terminate)
+            assert server.stdout
+            model = {"base_url": server.stdout.readline().strip(), "api_key": "k", "model": "fake", "attempts": 1}
+            private_home.mkdir(mode=0o700)
+            config = {"models": {"fake": model}, "model": "fake", "language": "en"}
+            (private_home / "config.yaml").write_text(json.dumps(config))
+
+        yield start
+
+
+def chat(*arguments: str, text: str | bytes | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command; the text is piped in, None closes standard input."""
+    data = text.encode() if isinstance(text, str) else text
+    done = subprocess.run(
+        [*NANOBOT, "chat", *arguments], cwd=ROOT, input=data or b"", capture_output=True, timeout=PATIENCE
+    )
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def in_tmux(home: Path) -> Tmux:
+    return Tmux([*NANOBOT, "chat"], ROOT, {"NANOBOT_HOME": str(home), "LC_ALL": "C.UTF-8"})
+
+
+def test_one_message_gets_one_answer_on_stdout(endpoint: Endpoint) -> None:
+    endpoint({"say": "Hello **Ada**."})
+    done = chat("-m", "I am Ada")
+    assert (done.returncode, done.stdout) == (0, "Hello **Ada**.\n")
+    assert "fake" in done.stderr
+
+
+def test_a_text_that_is_piped_in_is_answered(endpoint: Endpoint) -> None:
+    endpoint()
+    done = chat(text=b"\xef\xbb\xbfcaf\xc3\xa9 \xff\n")
+    assert done.returncode == 0
+    assert "café \ufffd" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [[], ["-m", " "]])
+def test_nothing_to_ask_is_a_mistake_that_is_explained(arguments: list[str]) -> None:
+    done = chat(*arguments, text=" \n")
+    assert done.returncode == 2
+    assert "nothing to ask" in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_conversation_without_a_name_is_refused() -> None:
+    done = chat("--session", " ", "-m", "hello")
+    assert done.returncode == 2
+    assert "needs a name" in done.stderr
+
+
+def test_a_configuration_that_cannot_be_used_is_a_mistake(private_home: Path) -> None:
+    private_home.mkdir()
+    (private_home / "config.yaml").write_text("modle: x\n")
+    done = chat("-m", "hello")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "modle" in done.stderr
+
+
+def test_a_model_that_fails_is_a_failure(endpoint: Endpoint) -> None:
+    endpoint({"fail": 401, "message": "bad key"})
+    done = chat("-m", "hello")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_slash_command_works_without_a_conversation(endpoint: Endpoint) -> None:
+    endpoint()
+    done = chat("-m", "/help")
+    assert done.returncode == 0
+    assert "/new" in done.stdout
+
+
+def test_a_reader_who_has_had_enough_hears_nothing(endpoint: Endpoint) -> None:
+    endpoint({"say": "Hello."})
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [*NANOBOT, "chat", "-m", "hello"]
+    done = subprocess.run(command, cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
+    os.close(writing)
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+
+
+def test_an_interrupted_question_says_so_with_its_exit_code(endpoint: Endpoint) -> None:
+    endpoint({"call": {"name": "exec", "arguments": {"command": "true"}}}, {"hang": "I am thi"})
+    command = [*NANOBOT, "chat", "-m", "hello"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr
+        while "I took" not in running.stderr.readline():  # the question of the tool: it is at work
+            pass
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=PATIENCE)
+    assert (running.returncode, out) == (130, "")
+    assert "Traceback" not in err
+
+
+@needs_tmux
+def test_a_conversation_goes_on_where_it_was(endpoint: Endpoint, private_home: Path) -> None:
+    endpoint({"say": "Hello Ada.\n\nNice to *meet* you."}, {"say": "You are Ada."})
+    with in_tmux(private_home) as pane:
+        pane.wait_for(r"^>$")
+        pane.say("I am Ada")
+        pane.wait_for(r"^Hello Ada\.\n\nNice to meet you\.\n\n.*fake\n\n>$")
+        pane.say("exit")
+        pane.wait_for(r"^\[exit 0\]\nicanon\necho")
+    with in_tmux(private_home) as pane:
+        pane.wait_for(r"^>$")
+        pane.say("Who am I?")
+        pane.wait_for(r"^You are Ada\.")
+        pane.press("C-d")
+        pane.wait_for(r"^\[exit 0\]\nicanon\necho")
+    file = private_home / "terminal_history"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert "I am Ada" in file.read_text()
+
+
+@needs_tmux
+def test_ctrl_c_stops_an_answer_and_a_tool_and_the_conversation_goes_on(endpoint: Endpoint, private_home: Path) -> None:
+    endpoint(
+        {"hang": "Half a sent"},
+        {"call": {"name": "exec", "arguments": {"command": "sleep 600"}}},
+        {"say": "Here I am."},
+    )
+    with in_tmux(private_home) as pane:
+        pane.wait_for(r"^>$")
+        pane.say("talk")
+        pane.wait_for("Half a sent")
+        pane.press("C-c")
+        pane.wait_for(r"Stopped\.\n\n>$")
+        pane.say("sleep")
+        pane.wait_for(r"  1\. ")
+        pane.say("1")
+        pane.wait_for(r"sleep 600(.|\n)*Ctrl-C stops\)\n\n>$")
+        pane.press("C-c")
+        pane.wait_for(r"Stopped\.(.|\n)*Stopped\.\n\n>$")
+        pane.say("next")
+        pane.wait_for(r"^Here I am\.")
+        pane.press("C-c", "C-c")
+        screen = pane.wait_for(r"^\[exit 0\]\nicanon\necho")
+    assert "Task was destroyed" not in screen
+    assert "Traceback" not in screen
+
+
+@needs_tmux
+def test_a_second_process_says_who_holds_the_workspace(endpoint: Endpoint, private_home: Path) -> None:
+    endpoint()
+    with in_tmux(private_home) as pane:
+        pane.wait_for(r"^>$")
+        done = chat("-m", "hello")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
