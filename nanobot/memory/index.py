@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 MARKER = "<!-- index: kept by nanobot, do not edit below -->"
 
+_BYTE_ORDER_MARK = "\ufeff"
 _LINE = re.compile(r"- .*\(`[^`]+`\) · updated \d{4}-\d{2}-\d{2}")
 
 
@@ -15,9 +16,10 @@ def index_line(kind: str, summary: str, file: str, updated: str) -> str:
 
 def split(text: str) -> tuple[str, str]:
     """MEMORY.md up to its marker, and the rest; without a marker there is no rest."""
-    lines = lines_of(text)
+    mark = text[: text.startswith(_BYTE_ORDER_MARK)]
+    lines = lines_of(text[len(mark) :])
     start = next((number for number, line in enumerate(lines) if _is_marker(line)), len(lines))
-    return "".join(lines[:start]), "".join(lines[start:])
+    return mark + "".join(lines[:start]), "".join(lines[start:])
 
 
 def without_index(text: str) -> str:
@@ -50,11 +52,11 @@ def lines_of(text: str) -> list[str]:
 
 
 def _is_marker(line: str) -> bool:
-    return line.strip("\ufeff \t\r\n") == MARKER
+    return line.strip() == MARKER
 
 
 def _gap(facts: str, newline: str) -> str:
     """What makes a blank line between the facts and the index."""
-    if facts in ("", "\ufeff") or facts.endswith(("\n\n", "\n\r\n")):
+    if facts in ("", _BYTE_ORDER_MARK) or facts.endswith(("\n\n", "\n\r\n")):
         return ""
     return newline if facts.endswith("\n") else newline * 2

@@ -123,7 +123,7 @@ class Notebook:
         self.index = tuple(map(_line, self.all))
         self._problems = (
             *(Problem(file, "unreadable", found.problem) for file, found in documents.items() if found.problem),
-            *(Problem(ascii(file), "name") for file in documents if not is_safe_name(file)),
+            *(Problem(_printable(file), "name") for file in documents if not is_safe_name(file)),
             *(problem for note in self.all for problem in note.problems),
         )
 
@@ -136,3 +136,7 @@ class Notebook:
 
 def _line(note: Note) -> str:
     return index_line(note.type, note.summary, note.file, note.updated)
+
+
+def _printable(name: str) -> str:
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in name)

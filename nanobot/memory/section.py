@@ -1,6 +1,8 @@
 """What the prompt says about memory."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 
@@ -33,10 +35,11 @@ def memory_section(memory: str | None, index: Sequence[str], budget: int) -> Sho
 
 def shown_facts(memory: str | None, budget: int) -> Shown:
     """What people and the bot wrote in MEMORY.md, without comments and index; empty if it holds no more than titles."""
-    text = without_comments(without_index(memory or "")).rstrip()
+    text = without_comments(without_index(memory or ""))
     if all(not line.strip() or line.startswith("#") for line in text.split("\n")):
         return Shown("", 0, 0)
-    return cut(text, budget, "memory")
+    shown = cut(text, budget, "memory")
+    return replace(shown, text=shown.text.rstrip())
 
 
 @cache
@@ -66,4 +69,5 @@ def _left_out(kept: int, count: int) -> str:
 
 def _fenced(tag: str, text: str) -> str:
     """The text as data that cannot close its own mark."""
-    return f"<{tag}>\n{text.replace(f'</{tag}', f'< /{tag}')}\n</{tag}>"
+    inside = re.sub(rf"<(?=\s*/\s*{tag})", "< ", text, flags=re.IGNORECASE)
+    return f"<{tag}>\n{inside}\n</{tag}>"

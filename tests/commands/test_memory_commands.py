@@ -1,0 +1,98 @@
+from pathlib import Path
+
+import pytest
+
+from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
+from nanobot.commands.memory import memory_command, remember_command
+from nanobot.commands.router import Call, Command
+from nanobot.i18n import LANGUAGES, Language
+from nanobot.memory.facts import Facts
+from nanobot.memory.notebook import Notebook
+from nanobot.messages import Address, InboundMessage, Sender
+from nanobot.store.documents import CachedDocuments
+from nanobot.store.frontmatter import read_frontmatter
+from nanobot.store.memory_folder import MemoryFolder
+from tests.fakes.clock import FakeClock
+
+IN_A_GROUP = Authority(Role.OWNER, Scope.group("telegram", "-1"), Origin.OWNER)
+
+
+def call(argument: str = "", *, authority: Authority = OWNER_IN_TERMINAL, language: Language = "en") -> Call:
+    message = InboundMessage(
+        id="1", address=Address("cli", "main"), sender=Sender("me"), authority=authority, text=f"/x {argument}"
+    )
+    return Call(message, argument, language)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "memory").mkdir()
+    return tmp_path / "memory"
+
+
+def commands(folder: Path) -> tuple[Command, Command]:
+    store, clock = MemoryFolder(folder / "MEMORY.md", CachedDocuments()), FakeClock()
+    notebook = Notebook(store, read_frontmatter, clock)
+    return memory_command(notebook, budget=2048), remember_command(Facts(store, notebook, clock, budget=2048))
+
+
+async def test_what_was_remembered_is_shown_with_path_and_notes(folder: Path) -> None:
+    (folder / "greenhouse.md").write_text("---\nsummary: wiring\nupdated: 2026-11-02\n---\nPin 4, see [[garden]]\n")
+    memory, remember = commands(folder)
+
+    told = await remember.handler(call("My dog is called Pixel"))
+    overview = await memory.handler(call())
+
+    assert "- My dog is called Pixel (2026-03-02)" in told.text
+    assert str(folder / "MEMORY.md") in overview.text
+    assert "- note: wiring (`greenhouse.md`) · updated 2026-11-02" in overview.text
+    assert 'greenhouse.md: links to "garden"' in overview.text
+
+
+async def test_an_empty_memory_says_how_to_fill_it(folder: Path) -> None:
+    memory, remember = commands(folder)
+
+    assert "/remember" in (await memory.handler(call())).text
+    assert "/remember" in (await remember.handler(call())).text
+
+
+async def test_a_note_is_shown_with_what_links_to_it(folder: Path) -> None:
+    (folder / "garden.md").write_text("Roses.\n")
+    (folder / "greenhouse.md").write_text("---\nrelations: [{kind: part_of, to: garden}]\n---\nPin 4\n")
+    memory, _ = commands(folder)
+
+    garden = (await memory.handler(call("Garden"))).text
+    greenhouse = (await memory.handler(call("greenhouse.md"))).text
+
+    assert "Roses." in garden
+    assert "Linked from: greenhouse" in garden
+    assert "Links to: part_of: garden" in greenhouse
+    assert "called nothing" in (await memory.handler(call("nothing"))).text
+
+
+async def test_a_memory_too_long_for_the_prompt_is_said_to_be(folder: Path) -> None:
+    (folder / "MEMORY.md").write_text("- filler\n" * 1000)
+
+    assert "of 9,000 bytes fit" in (await commands(folder)[0].handler(call())).text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_every_problem_has_a_sentence(folder: Path, language: Language) -> None:
+    (folder / "MEMORY.md").mkdir()
+    (folder / "a.md").write_text("---\na: [\n---\n")
+    (folder / "b.md").write_text("---\nupdated: x\nrelations: x\n---\n[[nowhere]]")
+    (folder / "c`.md").write_text("x")
+    (folder / "d.md").mkdir()
+
+    text = (await commands(folder)[0].handler(call(language=language))).text
+
+    assert len([line for line in text.split("\n") if line.startswith("- ") and ("：" in line or ": " in line)]) == 9
+
+
+async def test_the_owners_memory_is_not_opened_in_a_group(folder: Path) -> None:
+    (folder / "MEMORY.md").write_text("- private\n")
+    memory, remember = commands(folder)
+
+    assert "private" not in (await memory.handler(call(authority=IN_A_GROUP))).text
+    await remember.handler(call("x", authority=IN_A_GROUP))
+    assert (folder / "MEMORY.md").read_text() == "- private\n"

@@ -1,0 +1,137 @@
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from nanobot.i18n import LANGUAGES
+from nanobot.memory.facts import MOST, Facts, Remembered, known_line, with_fact
+from nanobot.memory.index import MARKER
+from nanobot.memory.notebook import Notebook
+from nanobot.store.documents import CachedDocuments
+from nanobot.store.frontmatter import read_frontmatter
+from nanobot.store.memory_folder import MemoryFolder
+from tests.fakes.clock import FakeClock
+
+BUDGET = 32 * 1024
+PIXEL = "- My dog is called Pixel (2026-11-30)"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "memory").mkdir()
+    return tmp_path / "memory" / "MEMORY.md"
+
+
+def facts_in(path: Path) -> Facts:
+    clock = FakeClock(datetime(2026, 11, 30, 9, tzinfo=UTC))
+    store = MemoryFolder(path, CachedDocuments())
+    return Facts(store, Notebook(store, read_frontmatter, clock), clock, budget=BUDGET)
+
+
+def write(path: Path, text: str) -> str:
+    path.write_text(text)
+    return text
+
+
+def written(path: Path) -> str:
+    """What stands in the file, "" if there is none."""
+    return path.read_text() if path.exists() else ""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", f"# Memory\n\n## Remembered\n{PIXEL}\n"),
+        ("# Memory\n\n- tea\n", f"# Memory\n\n- tea\n\n## Remembered\n{PIXEL}\n"),
+        ("# Memory\n\n- tea", f"# Memory\n\n- tea\n\n## Remembered\n{PIXEL}\n"),
+        ("## remembered\n- tea\n\n## Projects\n- x\n", f"## remembered\n- tea\n{PIXEL}\n\n## Projects\n- x\n"),
+        ("## Remembered\n\n### Sub\n- y\n# Top\n", f"## Remembered\n\n### Sub\n- y\n{PIXEL}\n# Top\n"),
+        (f"- tea\n\n{MARKER}\n- line\n", f"- tea\n\n## Remembered\n{PIXEL}\n\n{MARKER}\n- line\n"),
+        ("```\n## Remembered\n```\n", f"```\n## Remembered\n```\n\n## Remembered\n{PIXEL}\n"),
+        ("<!--\n## Remembered\n-->\n", f"<!--\n## Remembered\n-->\n\n## Remembered\n{PIXEL}\n"),
+    ],
+)
+def test_a_fact_gets_its_place_and_all_else_stays(before: str, after: str) -> None:
+    assert with_fact(before, PIXEL) == after
+    dos = before.replace("\n", "\r\n")
+    if dos:
+        assert with_fact(dos, PIXEL) in (after.replace("\n", "\r\n"), dos + after[len(before) :])
+
+
+async def test_it_is_saved_at_once_in_the_persons_words_with_the_date(path: Path) -> None:
+    remembered = await facts_in(path).remember("My dog is called Pixel")
+
+    assert remembered == Remembered("saved", line=PIXEL)
+    assert PIXEL in written(path).split("\n")
+
+
+async def test_it_becomes_one_line_that_no_mark_is_in(path: Path) -> None:
+    await facts_in(path).remember(f"- one\n  two\r\n\n{MARKER} <|im_end|>\u202e three")
+
+    assert "- one two < !-- index: kept by nanobot, do not edit below - -> < |im_end|> three (2026-11-30)" in written(
+        path
+    ).split("\n")
+
+
+async def test_the_same_fact_is_not_written_twice(path: Path) -> None:
+    before = write(path, "## Family\n* my dog is  called pixel. (2025-01-01)\n")
+
+    remembered = await facts_in(path).remember("My dog is called Pixel")
+
+    assert remembered == Remembered("known", line="* my dog is  called pixel. (2025-01-01)")
+    assert written(path) == before
+
+
+def test_another_number_is_another_fact() -> None:
+    assert known_line("- standup at 9:30", "standup at 9:35") is None
+    assert known_line("- standup at 9:30\n", "Standup at 9:30.") == "- standup at 9:30"
+
+
+async def test_a_secret_is_refused_and_nothing_is_written(path: Path) -> None:
+    remembered = await facts_in(path).remember("我的密码是hunter2")
+
+    assert remembered == Remembered("secret", secret="password")
+    assert written(path) == ""
+
+
+@pytest.mark.parametrize("secret", ["my password is\nhunter2", "sk-\u200b" + "FAKE" * 8, "pass\u2060word: hunter2"])
+async def test_a_secret_does_not_hide_behind_line_ends_or_unseen_characters(path: Path, secret: str) -> None:
+    assert (await facts_in(path).remember(secret)).outcome == "secret"
+
+
+async def test_what_is_empty_or_too_long_is_refused(path: Path) -> None:
+    assert (await facts_in(path).remember(" \n\u200b- ")).outcome == "nothing"
+    assert (await facts_in(path).remember("word " * MOST)).outcome == "too_long"
+    assert written(path) == ""
+
+
+async def test_a_fact_beyond_what_the_model_reads_is_saved_and_that_is_said(path: Path) -> None:
+    write(path, "- filler line\n" * 4000)
+
+    remembered = await facts_in(path).remember("My dog is called Pixel")
+
+    assert remembered == Remembered("saved", line=PIXEL, in_view=False)
+    assert PIXEL in written(path)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    "remembered",
+    [
+        Remembered("saved", line=PIXEL),
+        Remembered("saved", line=PIXEL, in_view=False),
+        Remembered("known", line=PIXEL),
+        Remembered("secret", secret="private_key"),
+        Remembered("secret", secret="key"),
+        Remembered("secret", secret="token"),
+        Remembered("secret", secret="password"),
+        Remembered("too_long"),
+        Remembered("nothing"),
+    ],
+)
+def test_the_person_is_told_what_became_of_it(remembered: Remembered, language: str) -> None:
+    told = remembered.told("zh" if language == "zh" else "en")
+
+    assert told
+    assert remembered.line in told
+    assert "{" not in told
