@@ -23,6 +23,8 @@ def without_comments(text: str) -> str:
 
     Code, fenced or in backticks, stays as it is, and so does a comment that is never closed.
     """
+    if "<!--" not in text:
+        return text
     lines = text.split("\n")
     shown: list[str] = []
     behind_comment = False

@@ -25,6 +25,7 @@ class MemoryFolder:
         self._path = path
         self._documents = documents
         self._one_writer = threading.Lock()
+        self._paths: dict[str, Path] = {}  # making a path costs more than the stat it is for
 
     @property
     def path(self) -> Path:
@@ -34,7 +35,9 @@ class MemoryFolder:
         return self._documents.look(self._path)
 
     def notes(self) -> Mapping[str, Document]:
-        found = {name: self._documents.look(self._path.parent / name) for name in self._names()}
+        names = self._names()
+        self._paths = {name: self._paths.get(name) or self._path.parent / name for name in names}
+        found = {name: self._documents.look(path) for name, path in self._paths.items()}
         return {name: document for name, document in found.items() if document.text is not None or document.problem}
 
     def change(self, edit: Callable[[str], str]) -> None:
@@ -56,7 +59,7 @@ class MemoryFolder:
 
     def _is_memory(self, name: str) -> bool:
         own = self._path.name
-        if name.casefold() != own.casefold():
+        if len(name) != len(own) or name.casefold() != own.casefold():
             return False
         with suppress(OSError):
             return name == own or (self._path.parent / name).samefile(self._path)

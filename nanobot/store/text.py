@@ -3,8 +3,8 @@
 import codecs
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 MAX_SIZE = 10_000_000
 """Bytes. A larger file is not one that a person wrote for the bot to read."""
@@ -12,8 +12,7 @@ MAX_SIZE = 10_000_000
 _TICK_NS = 20_000_000  # file times move in ticks, of 10 ms at worst on Linux and macOS
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """What tells one state of a file from another without reading it."""
 
     mtime_ns: int
