@@ -64,9 +64,9 @@ async def _converse(app: "App", address: "Address", home: "Home") -> int:
 
 async def _ask(app: "App", address: "Address", text: str) -> int:
     from nanobot.channels.terminal.clean import typed
-    from nanobot.channels.terminal.oneshot import OneShot
+    from nanobot.channels.terminal.oneshot import OneShot, remark
 
-    print(app.greeting(address), file=sys.stderr)
+    remark(app.greeting(address))
     channel = OneShot(address, typed(text), lambda: app.language(address))
     await app.run(channel, address)
     return 0 if channel.report() else 1

@@ -14,6 +14,11 @@ from tests.fakes.talker import CHOICES, Talker, english
 HERE = at("test")
 
 
+class Closed(io.StringIO):
+    def write(self, _: str) -> int:
+        raise BrokenPipeError
+
+
 async def ask(text: str) -> tuple[bool, Talker]:
     bot, channel = Talker(), OneShot(HERE, text, english)
     async with asyncio.timeout(30):
@@ -93,14 +98,11 @@ async def test_a_turn_that_ends_without_an_answer_does_not_hang(capsys: pytest.C
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize("stderr", [Closed(), None])
 async def test_a_closed_stderr_does_not_matter(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    stderr: Closed | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Closed(io.StringIO):
-        def write(self, _: str) -> int:
-            raise BrokenPipeError
-
-    monkeypatch.setattr(sys, "stderr", Closed())
+    monkeypatch.setattr(sys, "stderr", stderr)
     answered, _ = await ask("look")
     assert answered
     assert capsys.readouterr().out == "Found it.\n"

@@ -81,7 +81,7 @@ class Dialogue:
             return self.question() if len(self._questions) == 1 else []
         pieces = self._words(message)
         pieces += [Piece(self.say("file", path=file.path), "quiet") for file in message.files]
-        return pieces + ([Piece(self._footer(message.stats), "quiet")] if message.stats else [])
+        return pieces + ([Piece(self._footer(message.stats), "footer")] if message.stats else [])
 
     def _words(self, message: OutboundMessage) -> list[Piece]:
         if message.turn is None or message.turn != self._turn:

@@ -44,16 +44,16 @@ class OneShot:
             self._over.set()
         elif message.buttons and self._publish:
             button = refusal(message.buttons)
-            _remark(say("terminal.nobody_to_ask", self._language(), question=message.text, answer=button.label))
+            remark(say("terminal.nobody_to_ask", self._language(), question=message.text, answer=button.label))
             await self._publish(words(message.address, button.value, answers=message.id))
         else:
-            _remark(message.text)
+            remark(message.text)
 
     async def show(self, progress: Progress) -> None:
         if progress.kind == "started" and self._publish:
             self._turn = self._turn or progress.turn
         elif progress.kind in ("tool", "notice"):
-            _remark(progress.text)
+            remark(progress.text)
         elif progress.kind == "ended" and progress.turn == self._turn:
             self._over.set()
 
@@ -67,7 +67,7 @@ class OneShot:
         if is_answer:
             _print_answer(text)
         else:
-            _remark(text)
+            remark(text)
         return is_answer
 
 
@@ -80,7 +80,10 @@ def _print_answer(text: str) -> None:
         sys.stdout.write(f"{printable(text)}\n")
 
 
-def _remark(text: str) -> None:
-    with suppress(OSError):  # whoever closed stderr does not want to know
+def remark(text: str) -> None:
+    """Say something that is not the answer. Whoever closed stderr does not want to know."""
+    if sys.stderr is None:
+        return
+    with suppress(OSError):
         sys.stderr.write(f"{printable(text)}\n")
         sys.stderr.flush()

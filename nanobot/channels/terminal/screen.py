@@ -10,7 +10,6 @@ from rich.text import Text
 from rich.theme import Theme
 
 from nanobot.channels.terminal.clean import printable
-from nanobot.channels.terminal.markdown import Rendered
 
 _THEME = Theme(  # colours that can be read on dark and on light
     {"markdown.code": "cyan", "markdown.block_quote": "italic", "markdown.item.bullet": "none", "markdown.hr": "dim"}
@@ -19,10 +18,10 @@ _THEME = Theme(  # colours that can be read on dark and on light
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Something to print: Markdown, a quiet line, or lines that are shown as they are."""
+    """Something to print: Markdown, lines that are shown as they are, a quiet line, or one under an answer."""
 
     text: str
-    kind: Literal["markdown", "quiet", "plain"] = "markdown"
+    kind: Literal["markdown", "plain", "quiet", "footer"] = "markdown"
 
 
 class Screen:
@@ -35,7 +34,7 @@ class Screen:
     def print(self, pieces: Iterable[Piece]) -> None:
         _fit(self._console)
         for piece in pieces:
-            if not piece.kind == "quiet" == self._last:
+            if (self._last, piece.kind) != ("quiet", "quiet"):
                 self._console.print()
             self._console.print(_renderable(piece), crop=False)
             self._last = piece.kind
@@ -58,7 +57,7 @@ def print_markdown(text: str, file: TextIO) -> None:
     """Print a text by itself."""
     page = _console(file)
     _fit(page)
-    page.print(Rendered(text), crop=False)
+    page.print(_renderable(Piece(text)), crop=False)
 
 
 def _console(file: TextIO) -> Console:
@@ -75,5 +74,7 @@ def _fit(page: Console) -> None:
 
 def _renderable(piece: Piece) -> RenderableType:
     if piece.kind == "markdown":
+        from nanobot.channels.terminal.markdown import Rendered  # the prompt is there before it is needed
+
         return Rendered(piece.text)
-    return Text(printable(piece.text), style="dim" if piece.kind == "quiet" else "", overflow="fold")
+    return Text(printable(piece.text), style="" if piece.kind == "plain" else "dim", overflow="fold")
