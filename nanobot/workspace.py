@@ -37,6 +37,11 @@ class Home:
         return self.root / "models"
 
     @property
+    def chosen_model(self) -> Path:
+        """The name of the preset that `nanobot model use` chose."""
+        return self.root / "chosen_model"
+
+    @property
     def terminal_history(self) -> Path:
         """What was typed in the terminal, for the arrow keys."""
         return self.root / "terminal_history"

@@ -32,8 +32,11 @@ BATCH = 64
 SLOW = 2.0
 """Seconds of loading after which the person is told."""
 
-SAMPLING: Json = {"temperature": 0.0}
-"""How the next word is chosen unless configured: the likeliest one."""
+SMALL: Json = {"temperature": 0.0, "dry_multiplier": 0.8, "dry_allowed_length": 3}
+"""How a small model's next word is chosen: the likeliest one, but nothing longer than three tokens is said twice.
+
+Penalties on single words (repeat, frequency, presence) were worse: they forbid the names that it was told.
+"""
 
 
 def embedded_weights() -> Path | None:
@@ -51,7 +54,10 @@ class LocalModel:
         self._info = info
         self._path = path
         self._clock = clock
-        self._sampling = SAMPLING if temperature is None else {**SAMPLING, "temperature": temperature}
+        self._sampling = {
+            **(SMALL if info.compact else {}),
+            **({} if temperature is None else {"temperature": temperature}),
+        }
         self._server: Any = None
         self._worker = ThreadPoolExecutor(1, thread_name_prefix=f"nanobot-{info.preset}")
 

@@ -1,0 +1,201 @@
+"""Fetches a model file over HTTP: goes on where it stopped, and checks what arrived."""
+
+import errno
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+import httpx2
+
+from nanobot.errors import StoreError
+from nanobot.llm.part import Part
+
+CATALOGUE = {
+    "qwen2.5-0.5b": "https://huggingface.co/Qwen/Qwen2.5-0.5B-Instruct-GGUF/resolve/main/qwen2.5-0.5b-instruct-q4_k_m.gguf",
+    "qwen2.5-1.5b": "https://huggingface.co/Qwen/Qwen2.5-1.5B-Instruct-GGUF/resolve/main/qwen2.5-1.5b-instruct-q4_k_m.gguf",
+}
+"""Small models that chat in English and Chinese (Apache-2.0). Their checksums come from the server."""
+
+ATTEMPTS = 5
+"""How often a download that breaks off is taken up again at once."""
+
+_MARGIN = 100 << 20  # bytes that a download leaves free on the disk
+_MAGIC = b"GGUF"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
+_SHA256 = re.compile(r'"?([0-9a-f]{64})"?')
+
+Report = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a server offers at an address.
+
+    size in bytes, and sha256, are None if the server does not say; `version` tells one version
+    of the file from another, empty if the server does not say.
+    """
+
+    url: str
+    size: int | None
+    sha256: str | None
+    version: str
+
+
+def connect() -> httpx2.Client:
+    """The client to fetch with. It waits at most half a minute for a sign of life."""
+    return httpx2.Client(follow_redirects=True, timeout=30, headers={"Accept-Encoding": "identity"})
+
+
+def name_in(url: str) -> str | None:
+    """The name of the model file that an address ends in, without .gguf; None if it does not end in one."""
+    stem, dot, ending = PurePosixPath(unquote(urlsplit(url).path)).name.rpartition(".")
+    return stem if dot and ending.lower() == "gguf" and is_name(stem) else None
+
+
+def is_name(name: str) -> bool:
+    """Whether a model may be called so; its file will be."""
+    return _NAME.fullmatch(name) is not None
+
+
+def look(client: httpx2.Client, url: str) -> Offer:
+    """See what there is at an address, without fetching it. Raises StoreError.
+
+    Hugging Face names the SHA-256 of a file in the header X-Linked-Etag of its redirect.
+    """
+    with _reached(url), _answer(client, url, {}) as answer:
+        if answer.headers.get("Content-Type", "").startswith("text/html"):
+            raise StoreError(f"{url} leads to a web page, not to a file. Copy the address of its download button")
+        linked = [_SHA256.fullmatch(step.headers.get("X-Linked-Etag", "")) for step in (*answer.history, answer)]
+        return Offer(url, _length(answer), next((found[1] for found in linked if found), None), _version(answer))
+
+
+def fetch(client: httpx2.Client, offer: Offer, target: Path, report: Report) -> str:
+    """Fetch a file to `target`, and return its SHA-256. Raises StoreError.
+
+    Until it is whole it lies beside its place, and what is there of it is not fetched again, as
+    long as the server has the same version. `report` is told how many bytes of how many are there.
+    """
+    with _disk_errors(target.parent), Part(target, offer.version and f"{offer.version} {offer.url}") as part:
+        _check_space(target.parent, (offer.size or 0) - part.size)
+        _fetch(client, offer, part, report)
+        if offer.sha256 not in (None, part.sha256):
+            part.discard()
+            raise StoreError(
+                f"what arrived is not what was announced: its SHA-256 is {part.sha256} instead of {offer.sha256}. "
+                "It was thrown away; try again, or find another source"
+            )
+        part.finish()
+        return part.sha256
+
+
+def in_words(size: float) -> str:
+    """An amount of bytes for people, as disks and downloads are told: 1 MB is a million."""
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+def _fetch(client: httpx2.Client, offer: Offer, part: Part, report: Report) -> None:
+    """Fetch what is missing; if that breaks off, go on as long as it brings something."""
+    for attempt in range(1, ATTEMPTS + 1):
+        before = part.size
+        try:
+            _fetch_rest(client, offer, part, report)
+        except httpx2.TransportError as error:
+            if attempt == ATTEMPTS or part.size <= before:
+                raise StoreError(
+                    f"the download broke off after {in_words(part.size)} ({error or type(error).__name__}). "
+                    "What is there is kept: run the same command again, and it goes on from there"
+                ) from error
+        else:
+            return
+
+
+def _fetch_rest(client: httpx2.Client, offer: Offer, part: Part, report: Report) -> None:
+    if offer.size is not None and part.size == offer.size:
+        return
+    if not offer.version or offer.size is None or part.size > offer.size:
+        part.restart()
+    rest = {"Range": f"bytes={part.size}-", "If-Range": offer.version} if part.size else {}
+    with _answer(client, offer.url, rest) as answer:
+        if not answer.headers.get("Content-Range", "").startswith(f"bytes {part.size}-"):
+            part.restart()
+            if _length(answer) != offer.size:
+                raise StoreError("the file on the server has just changed; run the same command again")
+        for block in answer.iter_raw():
+            if part.size == 0 and not block.startswith(_MAGIC[: len(block)]):
+                part.discard()
+                raise StoreError(f"{offer.url} is not a GGUF file")
+            part.write(block)
+            report(part.size, offer.size)
+    if offer.size is not None and part.size != offer.size:
+        raise httpx2.ReadError(f"{part.size} bytes came instead of {offer.size}")
+
+
+@contextmanager
+def _reached(url: str) -> Iterator[None]:
+    try:
+        yield
+    except httpx2.TransportError as error:
+        raise StoreError(f"{url} cannot be reached ({error or type(error).__name__}); is the network there?") from error
+
+
+@contextmanager
+def _answer(client: httpx2.Client, url: str, headers: dict[str, str]) -> Iterator[httpx2.Response]:
+    try:
+        with client.stream("GET", url, headers=headers) as answer:
+            if answer.is_success:
+                yield answer
+                return
+            status = answer.status_code
+    except (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
+        raise StoreError(f"{url} is not an address that begins with https:// or http://") from None
+    except httpx2.TooManyRedirects:
+        raise StoreError(f"{url} leads round in circles") from None
+    raise StoreError(_refusal(url, status))
+
+
+def _refusal(url: str, status: int) -> str:
+    if status in (401, 403):
+        return (
+            f"the server does not give {url} to everybody ({status}). "
+            "Fetch it with a browser, and put it into the folder models of the home; then it is in the list"
+        )
+    if status in (404, 410):
+        return f"there is no file at {url} ({status})"
+    return f"the server has a problem with {url} ({status}); try again later"
+
+
+def _length(answer: httpx2.Response) -> int | None:
+    length = answer.headers.get("Content-Length", "")
+    return int(length) if length.isdecimal() else None
+
+
+def _version(answer: httpx2.Response) -> str:
+    """What If-Range may name: a strong ETag, else the date (RFC 9110, section 13.1.5)."""
+    tag: str = answer.headers.get("ETag", "")
+    return tag if tag.startswith('"') else answer.headers.get("Last-Modified", "")
+
+
+def _check_space(folder: Path, needed: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if needed + _MARGIN > free:
+        raise StoreError(f"{in_words(needed)} are needed at {folder}, and {in_words(free)} are free. Make room first")
+
+
+@contextmanager
+def _disk_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StoreError(
+                f"the disk at {folder} is full. What is there is kept: make room, and run the same command again"
+            ) from error
+        raise StoreError(f"{folder} cannot be written: {error.strerror or error}") from error
