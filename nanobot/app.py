@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -16,6 +17,7 @@ from nanobot.agent.models import Models
 from nanobot.agent.questions import Questions
 from nanobot.agent.skills import Skills
 from nanobot.bus.memory import MemoryBus
+from nanobot.commands.memory import memory_command, remember_command
 from nanobot.commands.model import model_command
 from nanobot.commands.router import Command, Router
 from nanobot.commands.session import help_command, new_command, sessions_command, status_command, stop_command
@@ -24,19 +26,23 @@ from nanobot.dispatcher import Dispatcher
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
 from nanobot.lanes import Lanes
+from nanobot.llm.endpoint import Endpoint
 from nanobot.llm.fallback import Fallback
-from nanobot.llm.local import LocalModel, embedded_weights
-from nanobot.llm.openai import Endpoint, OpenAIModel
+from nanobot.llm.local import LocalModel
+from nanobot.llm.openai import OpenAIModel
+from nanobot.memory.facts import Facts
+from nanobot.memory.guard import objection
+from nanobot.memory.notebook import Notebook
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ops.clock import SystemClock
 from nanobot.ops.logs import log_to
-from nanobot.ports import LLM, Bus, Channel, ModelInfo
+from nanobot.ports import LLM, Bus, Channel, Clock, ModelInfo, Tool
 from nanobot.store.documents import CachedDocuments
 from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.lock import WorkspaceLock
 from nanobot.store.memory_folder import MemoryFolder
 from nanobot.store.models import SessionModels
-from nanobot.store.sessions import SessionManager
+from nanobot.store.sessions import REPLAY_BYTES, SessionManager
 from nanobot.store.template import prepare, template_folder
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.shell import ExecPolicy
@@ -49,6 +55,10 @@ OUTPUT = 8000
 
 WINDOW = 32_000
 """Tokens that a model is taken to read where the configuration does not say."""
+
+
+BYTES_PER_TOKEN = 16
+"""More than any text has that is worth replaying; a session is read from its end as far as this reaches."""
 
 
 class App:
@@ -104,7 +114,7 @@ class App:
                     for task in serving:
                         task.cancel()
             finally:
-                await self._models.close()
+                await self._models.aclose()
 
     async def _recover(self, address: Address) -> None:
         cut_short = await self._agent.recover(address)
@@ -132,52 +142,59 @@ def build(config: Config, home: Home) -> App:
     clock = SystemClock(ZoneInfo(config.timezone) if config.timezone else None)
     bus, lanes = MemoryBus(), Lanes(parallel=config.agent.parallel_sessions)
     questions = Questions(bus)
-    store = SessionManager(workspace, fsync=config.sessions.fsync)
+    models = _models(config, home, workspace, clock)
+    store = SessionManager(workspace, fsync=config.sessions.fsync, replay_bytes=_replay_bytes(config))
     documents = CachedDocuments()
     memory = MemoryFolder(workspace.memory_file, documents)
+    notebook = Notebook(memory, read_frontmatter, clock)
+    facts = Facts(memory, notebook, clock, budget=config.memory.budget.memory)
     context = ContextBuilder(
         workspace,
         documents,
-        Notebook(memory, read_frontmatter, clock),
+        notebook,
         Skills(workspace.skills, documents, read_frontmatter),
         Budgets(**asdict(config.memory.budget)),
         clock,
     )
-    models = _models(config, home, workspace, clock)
     agent = Agent(
         models,
-        _tools(config, workspace, questions),
+        _tools(config, workspace, questions, notebook),
         context,
         Conversations(store, clock),
+        facts,
         max_steps=config.agent.max_steps,
         compact_at=config.memory.compact_at,
     )
-    languages = Languages(config.language, _language_of_machine())
-    router = _router(agent, lanes, models, store)
-    dispatcher = Dispatcher(
-        bus, lanes, agent, router, questions, languages, steer=config.agent.while_busy == "steer"
-    )
-    return App(workspace, bus, agent, dispatcher, router, models, languages)
-
-
-def _router(agent: Agent, lanes: Lanes, models: Models, store: SessionManager) -> Router:
     commands = [
         new_command(agent),
         stop_command(lanes),
-        status_command([]),
+        status_command(agent, models),
         model_command(models),
         sessions_command(store),
+        memory_command(notebook, budget=config.memory.budget.memory),
+        remember_command(facts),
     ]
-    return Router([help_command(commands), *commands])
+    router = Router([help_command(commands), *commands])
+    languages = Languages(config.language, _language_of_machine())
+    dispatcher = Dispatcher(bus, lanes, agent, router, questions, languages, steer=config.agent.while_busy == "steer")
+    return App(workspace, bus, agent, dispatcher, router, models, languages)
 
 
-def _tools(config: Config, workspace: Workspace, questions: Questions) -> Sequence[Tool]:
+def _replay_bytes(config: Config) -> int:
+    """How much of a session is read at most: what the largest window could hold, generously."""
+    windows = [preset.context_window or WINDOW for preset in config.models.values()]
+    return min(REPLAY_BYTES, BYTES_PER_TOKEN * max(windows, default=WINDOW))
+
+
+def _tools(config: Config, workspace: Workspace, questions: Questions, notebook: Notebook) -> Sequence[Tool]:
     rules = config.tools.exec
     return builtin_tools(
         workspace,
         asker=questions,
         allowed_dirs=config.tools.allowed_dirs,
         exec_policy=ExecPolicy(owner=rules.owner, member=rules.member, allow=rules.allow, timeout=rules.timeout),
+        guard=objection,
+        on_note=notebook.written,
     )
 
 

@@ -149,6 +149,14 @@ class LLM(Protocol):
     @property
     def info(self) -> ModelInfo: ...
 
+    def warm(self) -> None:
+        """Get ready for the first question; takes a while, and blocks."""
+        ...
+
+    async def aclose(self) -> None:
+        """Give back connections and memory."""
+        ...
+
     async def complete(self, request: Request, stream: Stream) -> Reply:
         """Ask once, with retries inside. Raises LLMError; a Reply has text or tool calls, never neither."""
         ...
@@ -235,7 +243,8 @@ class Said:
     """One searchable text: a message, or later an episode, a note, a line of memory.
 
     `key` is the index's own number, `position` the place within its session, `when` seconds since
-    the epoch of `at`, `day` the local day of `at` as an ordinal (0 where it has none).
+    the epoch of `at`, `day` the local day of `at` as an ordinal (0 where it has none), `words` the
+    words by which it is indexed, in their order, with blanks between them.
     """
 
     key: int
@@ -249,6 +258,7 @@ class Said:
     role: str
     speaker: str
     text: str
+    words: str
 
 
 @dataclass(frozen=True, slots=True)

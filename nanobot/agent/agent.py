@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
-from nanobot.agent.context import ContextBuilder, Prompt
+from nanobot.agent.context import ContextBuilder, Part, Prompt
 from nanobot.agent.conversation import Conversation, Conversations, Interruption
 from nanobot.agent.models import Models
 from nanobot.agent.turn import Turn
@@ -13,6 +13,8 @@ from nanobot.errors import LLMError, PromptTooBigError
 from nanobot.i18n import say
 from nanobot.ids import new_id
 from nanobot.loop import Loop, Outcome
+from nanobot.memory.facts import Facts
+from nanobot.memory.wishes import remember_request
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.ports import Caller, ModelInfo, Reply, Request, Stream, Tool
 from nanobot.tokens import Counts, TokenEstimator
@@ -35,6 +37,7 @@ class Agent:
         tools: Iterable[Tool],
         context: ContextBuilder,
         conversations: Conversations,
+        facts: Facts,
         *,
         max_steps: int,
         compact_at: float,
@@ -44,6 +47,7 @@ class Agent:
         self._tools = tuple(tools)
         self._context = context
         self._conversations = conversations
+        self._facts = facts
         self._max_steps = max_steps
         self._compact_at = compact_at
         self._told: set[tuple[str, int]] = set()  # files that were too long, at this size
@@ -60,9 +64,12 @@ class Agent:
         window = _Window(llm.info, tokens, tokens.count_request([tool.spec for tool in tools]), self._compact_at)
         run = _Run(turn, conversation, self._context, window, join)
         turn.started()
+        await self._context.refresh()
         try:
             await run.hear(turn.inbound[0])
             self._tell_of_cuts(turn, llm.info)
+            if llm.info.compact and (wish := remember_request(turn.inbound[0].text)):
+                return await run.answer_ourselves((await self._facts.remember(wish)).told(turn.language))
             outcome = await Loop(llm, tools, max_steps=self._max_steps).run(run)
         except LLMError as error:
             log.warning("turn %s: %s", turn.id, error)
@@ -77,6 +84,14 @@ class Agent:
     async def recover(self, address: Address) -> Interruption | None:
         """Deal with a turn that was running in a session when the process died."""
         return await (await self._conversations.open(address.session_key)).recover()
+
+    async def status(self, address: Address) -> tuple[int, int, Sequence[Part]]:
+        """Of a session: the messages that are replayed, their tokens, and the files of the prompt that are cut."""
+        llm, tokens = self._models.get(address.session_key)
+        conversation = await self._conversations.open(address.session_key)
+        await self._context.refresh()
+        size = tokens.tokens(conversation.counts(tokens))
+        return len(conversation.replay()), size, self._context.prompt(llm.info).cut
 
     async def reset(self, address: Address) -> None:
         """Start a session afresh."""
@@ -179,6 +194,11 @@ class _Run:
 
     def show_tool(self, text: str) -> None:
         self._turn.tool(text)
+
+    async def answer_ourselves(self, text: str) -> OutboundMessage:
+        """Say something without the model, as part of the conversation."""
+        await self.record(Message(role="assistant", content=text))
+        return await self.answered(Outcome(text))
 
     async def answered(self, outcome: Outcome) -> OutboundMessage:
         """The loop came to an end."""

@@ -18,6 +18,8 @@ from nanobot.workspace import Workspace
 COMPACT_MESSAGES = 6
 """How many of the last messages a small model reads: more than a few turns drown it."""
 
+MEMORY = "memory/MEMORY.md"
+
 IDENTITY = (resources.files(__package__) / "prompts" / "identity.md").read_text(encoding="utf-8")
 
 
@@ -81,6 +83,10 @@ class ContextBuilder:
         self._clock = clock
         self._last: dict[bool, tuple[list[str], Prompt]] = {}
 
+    async def refresh(self) -> None:
+        """At the start of a turn: notice notes that changed."""
+        await self._notebook.refresh()
+
     def prompt(self, model: ModelInfo) -> Prompt:
         """The system message for a model: the very same object while no file changes."""
         parts = self._compact_parts() if model.compact else self._parts()
@@ -113,7 +119,7 @@ class ContextBuilder:
             self._part(files.soul, "soul", budgets.soul),
             self._part(files.user, "user", budgets.user),
             self._part(files.tools, "tools", budgets.tools),
-            Part("memory/MEMORY.md", "memory", self._notebook.section(budgets.memory)),
+            Part(MEMORY, "memory", self._notebook.section(budgets.memory)),
             Part("skills", "", self._skills.section()),
         ]
 
@@ -122,7 +128,7 @@ class ContextBuilder:
         return [
             self._part(files.soul, "soul", budgets.soul),
             self._part(files.user, "user", budgets.user),
-            Part("memory/MEMORY.md", "memory", self._notebook.facts(budgets.memory)),
+            Part(MEMORY, "memory", self._notebook.facts(budgets.memory)),
         ]
 
     def _part(self, path: Path, budget: str, size: int) -> Part:
@@ -131,8 +137,12 @@ class ContextBuilder:
 
 
 def _full(parts: Iterable[Part]) -> str:
-    titled = (f"# {part.name}\n\n{part.shown.text}" for part in parts if part.shown.text)
-    return "\n\n".join([IDENTITY.strip(), *titled])
+    texts = (
+        part.shown.text if part.name == MEMORY else f"# {part.name}\n\n{part.shown.text}"
+        for part in parts
+        if part.shown.text
+    )
+    return "\n\n".join([IDENTITY.strip(), *texts])
 
 
 def _compact(parts: Sequence[Part]) -> str:

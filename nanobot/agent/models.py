@@ -34,6 +34,11 @@ class Models:
             self._made[name] = llm, TokenEstimator(llm.info.model)
         return self._made[name]
 
+    async def aclose(self) -> None:
+        """Give back what the models hold."""
+        for llm, _ in self._made.values():
+            await llm.aclose()
+
     async def choose(self, session_key: str, name: str) -> None:
         """Use this preset in this session from now on. Raises KeyError for a name that is not configured."""
         if name not in self._presets:

@@ -1,15 +1,13 @@
 """Commands about the conversation and the program: /help /new /stop /status /sessions."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable
 
 from nanobot.agent.agent import Agent
+from nanobot.agent.models import Models
 from nanobot.authority import Role
 from nanobot.commands.router import Answer, Call, Command
 from nanobot.lanes import Lanes
 from nanobot.ports import SessionStore
-
-StatusLines = Callable[[Call], Awaitable[Sequence[str]]]
-"""A part of the program that has something to say in /status."""
 
 MOST_SESSIONS = 20
 
@@ -42,11 +40,19 @@ def stop_command(lanes: Lanes) -> Command:
     return Command("stop", handle, immediate=True)
 
 
-def status_command(parts: Iterable[StatusLines]) -> Command:
-    ordered = tuple(parts)
-
+def status_command(agent: Agent, models: Models) -> Command:
     async def handle(call: Call) -> Answer:
-        return Answer("\n".join([line for part in ordered for line in await part(call)]))
+        address = call.message.address
+        info = models.get(address.session_key)[0].info
+        messages, tokens, cut = await agent.status(address)
+        key, window = address.session_key, f"{info.context_window:,}"
+        lines = [
+            call.say("status.model", name=info.preset, model=info.model),
+            call.say("status.conversation", key=key, messages=messages, tokens=f"{tokens:,}", window=window),
+        ]
+        for name, budget, shown in cut:
+            lines.append(call.say("turn.file_cut", file=name, kept=shown.kept, size=shown.size, name=budget))
+        return Answer("\n".join(lines))
 
     return Command("status", handle, immediate=True)
 

@@ -46,6 +46,14 @@ class Fallback:
         """The first one's: the conversation is made to fit it."""
         return self._models[0].info
 
+    def warm(self) -> None:
+        """Only the first: the others are asked seldom."""
+        self._models[0].warm()
+
+    async def aclose(self) -> None:
+        for model in self._models:
+            await model.aclose()
+
     async def complete(self, request: Request, stream: Stream) -> Reply:
         """Ask until one answers. If none does, raises the LLMError of the one that was asked first."""
         shown = Shown(stream)

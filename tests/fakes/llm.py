@@ -19,6 +19,10 @@ class ScriptedLLM:
         self.asked = asyncio.Event()
         self._answers = list(answers)
 
+    def warm(self) -> None: ...
+
+    async def aclose(self) -> None: ...
+
     async def complete(self, request: Request, stream: Stream) -> Reply:
         self.requests.append(request)
         self.asked.set()

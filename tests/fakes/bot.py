@@ -1,0 +1,134 @@
+"""The whole core around a scripted model: real files, real sessions, a bus in memory."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from nanobot.agent.agent import Agent
+from nanobot.agent.context import Budgets, ContextBuilder
+from nanobot.agent.conversation import Conversations
+from nanobot.agent.languages import Languages
+from nanobot.agent.models import Models
+from nanobot.agent.questions import Questions
+from nanobot.agent.skills import Skills
+from nanobot.authority import OWNER_IN_TERMINAL
+from nanobot.bus.memory import MemoryBus
+from nanobot.commands.model import model_command
+from nanobot.commands.router import Command, Router
+from nanobot.commands.session import help_command, new_command, sessions_command, stop_command
+from nanobot.dispatcher import Dispatcher
+from nanobot.ids import new_id
+from nanobot.lanes import Lanes
+from nanobot.memory.facts import Facts
+from nanobot.memory.notebook import Notebook
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress, Sender
+from nanobot.ports import LLM, Tool
+from nanobot.store.documents import CachedDocuments
+from nanobot.store.frontmatter import read_frontmatter
+from nanobot.store.memory_folder import MemoryFolder
+from nanobot.store.sessions import SessionManager
+from nanobot.workspace import Workspace
+from tests.fakes.clock import FakeClock
+
+ADDRESS = Address("cli", "test")
+BUDGETS = Budgets(memory=32768, soul=16384, user=16384, agents=16384, tools=16384)
+
+
+class NoChoices:
+    """SessionModels in memory."""
+
+    def __init__(self) -> None:
+        self._chosen: dict[str, str | None] = {}
+
+    def get(self, key: str) -> str | None:
+        return self._chosen.get(key)
+
+    async def set(self, key: str, preset: str | None) -> None:
+        self._chosen[key] = preset
+
+
+class Bot:
+    """Talk to it with `ask`; what it showed on the way is in `progress`."""
+
+    def __init__(
+        self,
+        root: Path,
+        *models: LLM,
+        tools: Iterable[Tool] = (),
+        max_steps: int = 40,
+        compact_at: float = 0.75,
+        steer: bool = True,
+        budgets: Budgets = BUDGETS,
+    ) -> None:
+        self.workspace = Workspace(root)
+        self.workspace.memory.mkdir(parents=True, exist_ok=True)
+        self.clock = FakeClock()
+        self.bus, self.lanes = MemoryBus(), Lanes(parallel=16)
+        self.questions = Questions(self.bus)
+        self.store = SessionManager(self.workspace, fsync=False)
+        self.documents = CachedDocuments()
+        self.progress: list[Progress] = []
+        memory = MemoryFolder(self.workspace.memory_file, self.documents)
+        notes = Notebook(memory, read_frontmatter, self.clock)
+        skills = Skills(self.workspace.skills, self.documents, read_frontmatter)
+        context = ContextBuilder(self.workspace, self.documents, notes, skills, budgets, self.clock)
+        presets = {model.info.preset: (lambda model=model: model) for model in models}
+        self.models = Models(presets, next(iter(presets)), NoChoices())
+        self.agent = Agent(
+            self.models,
+            tools,
+            context,
+            Conversations(self.store, self.clock),
+            Facts(memory, notes, self.clock, budget=budgets.memory),
+            max_steps=max_steps,
+            compact_at=compact_at,
+        )
+        self.dispatcher = Dispatcher(
+            self.bus, self.lanes, self.agent, self._router(), self.questions, Languages("auto", "en"), steer=steer
+        )
+
+    def _router(self) -> Router:
+        commands: list[Command] = [
+            new_command(self.agent),
+            stop_command(self.lanes),
+            model_command(self.models),
+            sessions_command(self.store),
+        ]
+        return Router([help_command(commands), *commands])
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator["Bot"]:
+        task = asyncio.create_task(self.dispatcher.run())
+        try:
+            yield self
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+            if not task.cancelled() and (error := task.exception()):
+                raise error
+
+    async def say(self, text: str, *, at: Address = ADDRESS, answers: str | None = None, sender: str = "local") -> None:
+        await self.bus.publish(
+            InboundMessage(
+                id=new_id(),
+                address=at,
+                sender=Sender(sender, "Ada"),
+                authority=OWNER_IN_TERMINAL,
+                text=text,
+                answers=answers,
+            )
+        )
+
+    async def hear(self) -> OutboundMessage:
+        """The next thing the bot says; hangs are cut by a generous guard."""
+        async with asyncio.timeout(20):
+            while True:
+                item = await self.bus.outgoing()
+                if isinstance(item, OutboundMessage):
+                    return item
+                self.progress.append(item)
+
+    async def ask(self, text: str, *, at: Address = ADDRESS) -> OutboundMessage:
+        await self.say(text, at=at)
+        return await self.hear()
