@@ -70,7 +70,7 @@ _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _NUMBERS = {
     word: value
     for value, words in {
-        1: "a an one 一", 2: "two couple 二 两", 3: "three few 三 几", 4: "four 四", 5: "five 五", 6: "six 六", 
+        1: "a an one 一", 2: "two couple 二 两", 3: "three few 三 几", 4: "four 四", 5: "five 五", 6: "six 六",
         7: "seven 七", 8: "eight 八", 9: "nine 九", 10: "ten 十",
     }.items()
     for word in words.split()

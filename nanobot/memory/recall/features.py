@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 
 from nanobot.memory.recall.dates import Days
-from nanobot.memory.recall.page import Entry, Page, Values
+from nanobot.memory.recall.page import Page, Values, asks, tells_time
 from nanobot.memory.recall.question import Question
 from nanobot.memory.recall.words import is_stop
-from nanobot.ports import Extent
+from nanobot.ports import Extent, Said
 
 _SATURATION, _BY_LENGTH = 0.7, 0.6  # bm25's k1 and b: a word said twice in a short message hardly tells more than once
 _LEADERS, _LEARNT = 5, 8  # so many of the best texts teach so many further words
@@ -23,12 +22,12 @@ class Weights:
     """How telling words are in an index."""
 
     def __init__(self, extent: Extent, counts: Callable[[Sequence[str]], Mapping[str, int]]) -> None:
-        self._extent, self._look_up = extent, counts
+        self._texts, self._look_up = extent.texts, counts
         self._mean_words = extent.mean_words or 1.0
         self._counts: dict[str, int] = {}
 
     def know(self, words: Iterable[str]) -> None:
-        """Look these words up, all at once; rarity knows only such words."""
+        """Look these words up, all at once; count and rarity know only such words."""
         unknown = [word for word in dict.fromkeys(words) if word not in self._counts]
         if unknown:
             self._counts.update(dict.fromkeys(unknown, 0) | dict(self._look_up(unknown)))
@@ -39,18 +38,21 @@ class Weights:
 
     def rarity(self, word: str) -> float:
         """The inverse document frequency of bm25."""
-        texts = self._extent.texts
-        count = min(self._counts[word], texts)
-        return math.log(1 + (texts - count + 0.5) / (count + 0.5))
+        count = min(self._counts[word], self._texts)
+        return math.log(1 + (self._texts - count + 0.5) / (count + 0.5))
 
-    def bm25(self, entry: Entry, words: Mapping[str, float]) -> float:
-        """How well a text matches these words, each with its weight."""
-        total = 0.0
-        room = _SATURATION * (1 - _BY_LENGTH + _BY_LENGTH * entry.length / self._mean_words)
+    def bm25(self, page: Page, words: Mapping[str, float]) -> Values:
+        """How well each text matches these words, each with its weight."""
+        self.know(words)
+        page.look_for(words)
+        values = [0.0] * len(page.texts)
         for word, weight in words.items():
-            if count := entry.counts.get(word, 0):
-                total += weight * self.rarity(word) * count * (_SATURATION + 1) / (count + room)
-        return total
+            worth = weight * self.rarity(word) * (_SATURATION + 1)
+            for place, count in page.holding(word).items():
+                length = len(page.words[place]) / self._mean_words
+                room = _SATURATION * (1 - _BY_LENGTH + _BY_LENGTH * length)
+                values[place] += worth * count / (count + room)
+        return values
 
 
 def lexical(page: Page, question: Question, alike: Mapping[str, Sequence[str]], weights: Weights) -> dict[str, Values]:
@@ -58,10 +60,8 @@ def lexical(page: Page, question: Question, alike: Mapping[str, Sequence[str]], 
 
     `alike` holds, for each word of the question, its synonyms.
     """
-    asked = dict.fromkeys(question.words, 1.0)
-    others = {word: 1.0 for words in alike.values() for word in words if word not in asked}
-    own = page.each(lambda entry: weights.bm25(entry, asked))
-    asking = [value * entry.asks for value, entry in zip(own, page.entries, strict=True)]
+    own = weights.bm25(page, dict.fromkeys(question.words, 1.0))
+    asking = [value * asks(said) if value else 0.0 for value, said in zip(own, page.texts, strict=True)]
     return {
         "own": own,
         "before": page.beside(own, -1),
@@ -69,7 +69,6 @@ def lexical(page: Page, question: Question, alike: Mapping[str, Sequence[str]], 
         "after": page.beside(own, 1),
         "before_2": page.beside(own, -2),
         "after_2": page.beside(own, 2),
-        "synonyms": page.each(lambda entry: weights.bm25(entry, others)) if others else [0.0] * len(own),
         "covered": _covered(page, question, {}, _NEAR, weights),
         "covered_widely": _covered(page, question, alike, _WIDE, weights),
     }
@@ -83,42 +82,43 @@ def _covered(
     weights: Weights,
 ) -> Values:
     """How much of the question a passage covers: all words in one place beat one word many times."""
-    total = [0.0] * len(page.entries)
+    total = [0.0] * len(page.texts)
     everything = 0.0
     for word in question.words:
-        here = page.each(partial(_holds, word=word, others=alike.get(word, ())))
+        here = _held(page, word, alike.get(word, ()))
         if not any(here):
             continue
         columns = [here, *([value * share for value in page.beside(here, offset)] for offset, share in shares.items())]
         rarity = weights.rarity(word)
         everything += rarity
-        total = [sofar + rarity * max(values) for sofar, values in zip(total, zip(*columns, strict=True), strict=True)]
+        total = [sofar + rarity * best for sofar, best in zip(total, map(max, *columns), strict=True)]
     return [value * value / everything if everything else 0.0 for value in total]
 
 
-def _holds(entry: Entry, word: str, others: Sequence[str]) -> float:
-    if word in entry.counts:
-        return 1.0
-    return _SIMILAR if any(other in entry.counts for other in others) else 0.0
+def _held(page: Page, word: str, others: Sequence[str]) -> Values:
+    """1 where the word stands, less where only one of the others does."""
+    values = [0.0] * len(page.texts)
+    for other in others:
+        for place in page.holding(other):
+            values[place] = _SIMILAR
+    for place in page.holding(word):
+        values[place] = 1.0
+    return values
 
 
-def teachers(page: Page, values: Values) -> list[tuple[Entry, float]]:
-    """The best texts so far; what else they speak of is likely to be on the subject."""
-    order = sorted(range(len(values)), key=lambda place: -values[place])[:_LEADERS]
-    return [(page.entries[place], values[place]) for place in order if values[place] > 0]
-
-
-def learnt(
-    best: Sequence[tuple[Entry, float]], question: Question, names: set[str], weights: Weights
-) -> dict[str, float]:
-    """Words that the best texts share beside those that were asked for, each with its weight up to 1."""
-    dull = {*question.words, *names}
-    told = [(value, [word for word in entry.counts if word not in dull and _is_telling(word)]) for entry, value in best]
-    weights.know(word for _, words in told for word in words)
+def learnt(page: Page, values: Values, known: set[str], weights: Weights) -> dict[str, float]:
+    """Words that the best texts share beside those known, each with its weight up to 1: what the subject is about."""
+    best = sorted(range(len(values)), key=lambda place: -values[place])[:_LEADERS]
+    told = {
+        place: sorted({word for word in page.words[place] if word not in known and _is_telling(word)})
+        for place in best
+        if values[place] > 0
+    }
+    weights.know(word for words in told.values() for word in words)
     tally: dict[str, float] = {}
-    for value, words in told:
+    for place, words in told.items():
         for word in words:
-            tally[word] = tally.get(word, 0.0) + value * weights.rarity(word)
+            tally[word] = tally.get(word, 0.0) + values[place] * weights.rarity(word)
     chosen = sorted(tally.items(), key=lambda pair: (-pair[1], pair[0]))[:_LEARNT]
     return {word: value / chosen[0][1] for word, value in chosen}
 
@@ -130,18 +130,17 @@ def _is_telling(word: str) -> bool:
 def circumstances(page: Page, question: Question) -> dict[str, Values]:
     """Who said it, when and how."""
     return {
-        "speaker": page.each(lambda entry: _is_about(entry, question)),
-        "asks": page.each(lambda entry: entry.asks),
-        "own_words": page.each(lambda entry: entry.own),
-        "tells_time": page.each(lambda entry: question.asks_when and entry.tells_time),
-        "then": page.each(lambda entry: max((_nearness(entry.said.day, days) for days in question.days), default=0)),
+        "speaker": page.each(lambda said: _is_about(said, question)),
+        "asks": page.each(asks),
+        "tells_time": page.each(lambda said: question.asks_when and tells_time(said)),
+        "then": page.each(lambda said: max((_nearness(said.day, days) for days in question.days), default=0)),
     }
 
 
-def _is_about(entry: Entry, question: Question) -> bool:
+def _is_about(said: Said, question: Question) -> bool:
     if len(question.about) == 1:
-        return entry.said.speaker in question.about
-    return (question.own and entry.said.role == "user") or (question.bots and entry.said.role == "assistant")
+        return said.speaker in question.about
+    return (question.own and said.role == "user") or (question.bots and said.role == "assistant")
 
 
 def _nearness(day: int, days: Days) -> float:

@@ -1,11 +1,9 @@
 """The texts among which the best are chosen, seen with their neighbours."""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from nanobot.memory.recall.words import words_of
 from nanobot.ports import Said
 
 REACH = 2  # neighbours on each side that count
@@ -17,55 +15,61 @@ _TIME = re.compile(
     r"|星期|[\d一二三四五六七八九十]+[月号日点]|天前|年前",
     re.IGNORECASE,
 )
-_SELF = frozenset(words_of("I my me we our mine 我"))
 _ASKS = re.compile(r"(?:[?？]|[吗呢])\s*$")
 
-
-class Entry:
-    """One text with what the ranking looks at."""
-
-    def __init__(self, said: Said) -> None:
-        self.said = said
-        self.counts = Counter(words_of(said.text))
-        self.length = self.counts.total()
-        self.asks = bool(_ASKS.search(said.text))
-        self.own = not _SELF.isdisjoint(self.counts)
-
-    @cached_property
-    def tells_time(self) -> bool:
-        return bool(_TIME.search(self.said.text))
-
-
-_entry = lru_cache(maxsize=4096)(Entry)  # a person's own talk is asked about again and again
-
-
 Values = list[float]
+"""One number for each text of a page."""
+
+
+def asks(said: Said) -> bool:
+    """Whether a text ends in a question."""
+    return bool(_ASKS.search(said.text))
+
+
+def tells_time(said: Said) -> bool:
+    """Whether a text says when something is."""
+    return bool(_TIME.search(said.text))
 
 
 class Page:
-    """Entries in the order in which they were said, session by session."""
+    """Texts in the order in which they were said, session by session."""
 
     def __init__(self, texts: Sequence[Said]) -> None:
-        self.entries = [_entry(said) for said in texts]
+        self.texts = texts
+        self.words = [said.words.split() for said in texts]
+        self._holding: dict[str, dict[int, int]] = {}
         self._links = {offset: self._neighbours(offset) for offset in range(-REACH, REACH + 1) if offset}
 
     def _neighbours(self, offset: int) -> list[int]:
-        """For each entry the place of the one so many messages later in its conversation, or -1."""
-        places = {(entry.said.session, entry.said.position): place for place, entry in enumerate(self.entries)}
+        """For each text the place of the one so many messages later in its conversation, or -1."""
+        places = {(said.session, said.position): place for place, said in enumerate(self.texts)}
         links = []
-        for entry in self.entries:
-            place = places.get((entry.said.session, entry.said.position + offset), -1)
-            near = place >= 0 and abs(self.entries[place].said.when - entry.said.when) <= _PAUSE
+        for said in self.texts:
+            place = places.get((said.session, said.position + offset), -1)
+            near = place >= 0 and abs(self.texts[place].when - said.when) <= _PAUSE
             links.append(place if near else -1)
         return links
 
+    def look_for(self, words: Iterable[str]) -> None:
+        """Find out where these words stand; `holding` knows only such words."""
+        wanted = set(words) - self._holding.keys()
+        found: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        for place, standing in enumerate(self.words):
+            for word in wanted.intersection(standing):
+                found[word][place] = standing.count(word)
+        self._holding.update((word, found[word]) for word in wanted)
+
+    def holding(self, word: str) -> Mapping[int, int]:
+        """How often the word stands where it stands, by place."""
+        return self._holding[word]
+
     def beside(self, values: Values, offset: int) -> Values:
-        """For each entry the value of the one so many messages later (negative: earlier); 0 where there is none."""
+        """For each text the value of the one so many messages later (negative: earlier); 0 where there is none."""
         return [values[place] if place >= 0 else 0.0 for place in self._links[offset]]
 
     def both_beside(self, values: Values) -> Values:
-        """For each entry what the one before it and the one after it have together."""
+        """For each text what the one before it and the one after it have together."""
         return [one + other for one, other in zip(self.beside(values, -1), self.beside(values, 1), strict=True)]
 
-    def each(self, measure: Callable[[Entry], float]) -> Values:
-        return [float(measure(entry)) for entry in self.entries]
+    def each(self, measure: Callable[[Said], float]) -> Values:
+        return [float(measure(said)) for said in self.texts]

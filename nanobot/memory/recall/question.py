@@ -12,6 +12,11 @@ _WHEN = re.compile(
     r"\bwhen\b|\bwhat (?:time|date|day|month|year)\b|\bhow long\b|什么时候|何时|几时|几点|哪天|哪一天|多久|几月|几号",
     re.IGNORECASE,
 )
+# What a Chinese question is made of beside what it asks for; between blanks it joins no pair of characters.
+_ASKING = re.compile(
+    "什么时候|什么|为什么|多少|多久|多大|怎么样|怎么|怎样|如何|哪里|哪儿|哪个|哪些|哪种|哪天|哪一[天个次]|哪|谁|几点|几个|几号|几岁|几"
+    "|是不是|有没有|有没|能不能|记不记得|还记得|记得|告诉我|说过|提到过?|吗|呢|请问"
+)
 _SELF = re.compile(r"\b(?:i|my|me|mine|myself)\b|我", re.IGNORECASE)
 _OTHER = re.compile(r"\b(?:you|your|yours)\b|你", re.IGNORECASE)
 
@@ -42,7 +47,7 @@ def read_question(text: str, today: date, speakers: Sequence[str], years: Sequen
         years: the years in which anything was said; "in May" may mean each of them.
     """
     days = days_in(text, today, years)
-    every = words_of(without_days(text, today))
+    every = words_of(_ASKING.sub(" ", without_days(text, today)))
     named = {speaker: set(words_of(speaker)) for speaker in speakers}
     about = frozenset(speaker for speaker, name in named.items() if name and not name.isdisjoint(every))
     names = {word for speaker in about for word in named[speaker]}

@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 
-from nanobot.memory.recall.features import Weights, circumstances, learnt, lexical, teachers
+from nanobot.memory.recall.features import Weights, circumstances, learnt, lexical
 from nanobot.memory.recall.page import Page, Values
 from nanobot.memory.recall.question import Question
 from nanobot.memory.recall.words import words_of
@@ -13,26 +12,19 @@ from nanobot.memory.recall.words import words_of
 # The first are shares of a sum, the second exponents of a factor.
 LEXICAL: Mapping[str, float] = {
     "own": 1.0,
-    "before": 0.41,
-    "before_asks": 2.28,
-    "after": 1.6,
-    "before_2": 2.08,
-    "after_2": 1.75,
-    "synonyms": 1.51,
-    "covered": 1.39,
-    "covered_widely": 9.42,
-    "learnt": 1.46,
-    "learnt_beside": 0.46,
-    "similar": 3.37,
+    "before": 0.43,
+    "before_asks": 2.63,
+    "after": 1.73,
+    "before_2": 2.31,
+    "after_2": 2.0,
+    "covered": 1.29,
+    "covered_widely": 12.94,
+    "learnt": 1.71,
+    "learnt_beside": 0.52,
+    "similar": 3.8,
 }
-CIRCUMSTANCES: Mapping[str, float] = {
-    "speaker": 0.74,
-    "asks": -0.21,
-    "own_words": 0.16,
-    "tells_time": 0.37,
-    "then": 0.55,
-}
-_FLOOR = 0.23  # what a text is worth that matches nothing: it can still be the one from that day
+CIRCUMSTANCES: Mapping[str, float] = {"speaker": 0.75, "asks": -0.26, "tells_time": 0.42, "then": 0.58}
+_FLOOR = 0.26  # what a text is worth that matches nothing: it can still be the one from that day
 _FIRST_LOOK: Mapping[str, float] = {"own": 1.0, "before": 0.4, "before_asks": 0.4, "after": 0.2}
 _FIRST_LOOK_SPEAKER = 0.8
 
@@ -53,15 +45,16 @@ def features(
         similar: words of the index that are spelt like those of the question.
         weights: how telling words are.
     """
+    page.look_for([*question.words, *(word for words in alike.values() for word in words), *similar])
     reasons = lexical(page, question, alike, weights)
     around = circumstances(page, question)
     first = _sum(reasons, _FIRST_LOOK)
     first = [value * (1 + _FIRST_LOOK_SPEAKER * speaks) for value, speaks in zip(first, around["speaker"], strict=True)]
-    names = {word for speaker in {entry.said.speaker for entry in page.entries} for word in words_of(speaker)}
-    more = learnt(teachers(page, first), question, names, weights)
-    reasons["learnt"] = page.each(partial(weights.bm25, words=more))
+    names = {word for speaker in {said.speaker for said in page.texts} for word in words_of(speaker)}
+    more = learnt(page, first, {*question.words, *names}, weights)
+    reasons["learnt"] = weights.bm25(page, more)
     reasons["learnt_beside"] = page.both_beside(reasons["learnt"])
-    reasons["similar"] = page.each(partial(weights.bm25, words=dict.fromkeys(similar, 1.0)))
+    reasons["similar"] = weights.bm25(page, dict.fromkeys(similar, 1.0))
     return reasons, around
 
 
@@ -74,5 +67,7 @@ def scores(reasons: Mapping[str, Values], around: Mapping[str, Values]) -> Value
 
 
 def _sum(values: Mapping[str, Values], shares: Mapping[str, float]) -> Values:
-    used = [(share, values[name]) for name, share in shares.items() if share]
-    return [sum(share * column[place] for share, column in used) for place in range(len(used[0][1]))]
+    total = [0.0] * len(next(iter(values.values())))
+    for name, share in shares.items():
+        total = [sofar + share * value for sofar, value in zip(total, values[name], strict=True)]
+    return total

@@ -13,12 +13,12 @@ from nanobot.memory.recall.rank import features, scores
 from nanobot.memory.recall.synonyms import synonyms
 from nanobot.ports import EVERYWHERE, Hit, RecallIndex, Said, Within
 
-_CANDIDATES = 150  # texts that hold the words of the question, before their neighbours join
-_FROM_THEN = 40  # texts from each time that the question names, whatever their words
-_POSTINGS = 60_000  # occurrences that the index may walk through for one question; the rarest words go first
+_CANDIDATES = 80  # texts that hold the words of the question, before their neighbours join
+_FROM_THEN = 25  # texts from each time that the question names, whatever their words
+_POSTINGS = 20_000  # occurrences that the index may walk through for one question; the rarest words go first
 _LONGEST_STRETCH = 40  # days; texts of a whole year are no candidates for that alone
 _SOON = 7  # days after it happened in which people still tell of it
-_BY_OTHER_WORDS = 60
+_BY_OTHER_WORDS = 25
 _LONG_WORD, _STEM_PREFIX, _KIN = 5, 5, 12
 _SPELLING_PREFIX, _SPELLINGS, _SPELT_ALIKE = 3, 100, 0.8
 
@@ -42,13 +42,12 @@ class LocalRecall:
         weights.know([*question.words, *others])
         keys = self._candidates(question, others, within, weights)
         page = Page(self._index.passages(keys, REACH))
-        if not page.entries:
+        if not page.texts:
             return []
         values = scores(*features(page, question, alike, similar, weights))
         order = sorted(_inside(page, within), key=lambda place: -values[place])[:k]
         return [
-            Hit(page.entries[place].said, round(values[place], 4), self._around(page.entries[place].said, around))
-            for place in order
+            Hit(page.texts[place], round(values[place], 4), self._around(page.texts[place], around)) for place in order
         ]
 
     def _similar(self, question: Question) -> list[str]:
@@ -101,4 +100,4 @@ def _during(days: Days, within: Within) -> Within | None:
 def _inside(page: Page, within: Within) -> list[int]:
     """The places of texts that may be answers; neighbours from other days only lend their words."""
     first, last = within.first_day or 0, within.last_day or date.max.toordinal()
-    return [place for place, entry in enumerate(page.entries) if first <= entry.said.day <= last]
+    return [place for place, said in enumerate(page.texts) if first <= said.day <= last]

@@ -11,17 +11,13 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U
 _MARKS = re.compile(r"[\u0300-\u036f]+")
 
 # What a question is made of beside what it asks for.
-STOP_WORDS = frozenset(
-    re.findall(
-        "[a-z]+",
-        """a an the and or but if of to in on at by for with from as into about than then so such that this these those it
-    its he him his she her hers they them their we us our you your i me my mine who whom whose what which when where
-    why how do does did done doing be am is are was were been being have has had having will would shall should can
-    could may might must not no there here also any some s t d ll m re ve""",
-    )
-)
-STOP_STEMS = frozenset(stem(word) for word in STOP_WORDS)
-STOP_CHARACTERS = frozenset(
+_STOP_WORDS = """
+a an the and or but if of to in on at by for with from as into about than then so such that this these those it its he
+him his she her hers they them their we us our you your i me my mine who whom whose what which when where why how do
+does did done doing be am is are was were been being have has had having will would shall should can could may might
+must not no there here also any some s t d ll m re ve"""
+_STOP_STEMS = frozenset(stem(word) for word in re.findall("[a-z]+", _STOP_WORDS))
+_STOP_CHARACTERS = frozenset(
     "的了吗呢吧啊呀么是在有和跟与我你您他她它们这那哪谁什怎几个就都也还很把被给对要会能可以为着过到说"
 )
 
@@ -59,4 +55,4 @@ def _mixed(word: str) -> list[str]:
 
 def is_stop(word: str) -> bool:
     """Whether a word tells nothing of what is asked for."""
-    return word in STOP_STEMS or all(char in STOP_CHARACTERS for char in word)
+    return word in _STOP_STEMS or all(char in _STOP_CHARACTERS for char in word)

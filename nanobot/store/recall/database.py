@@ -23,7 +23,8 @@ CREATE TABLE file (
     texts INTEGER NOT NULL, words INTEGER NOT NULL);
 CREATE TABLE said (
     key INTEGER PRIMARY KEY, file INTEGER NOT NULL, position INTEGER NOT NULL, message TEXT NOT NULL, at TEXT NOT NULL,
-    seconds REAL NOT NULL, day INTEGER NOT NULL, role TEXT NOT NULL, speaker INTEGER NOT NULL, text TEXT NOT NULL);
+    seconds REAL NOT NULL, day INTEGER NOT NULL, role TEXT NOT NULL, speaker INTEGER NOT NULL, text TEXT NOT NULL,
+    words TEXT NOT NULL);  -- as the table of words has them: only they can take them out again
 CREATE UNIQUE INDEX said_place ON said (file, position);
 CREATE INDEX said_day ON said (day);
 CREATE TABLE speaker (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);

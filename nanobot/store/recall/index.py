@@ -9,7 +9,7 @@ from nanobot.store.recall.database import Database
 
 _SAID = (
     "said.key, file.source, file.session, said.position, said.message, said.at, said.seconds, said.day, said.role,"
-    " coalesce(speaker.name, ''), said.text"
+    " coalesce(speaker.name, ''), said.text, said.words"
 )
 _STALE = 0.02  # counts of words may lag behind by this share of the texts: they only weigh
 

@@ -139,10 +139,10 @@ class SessionIndexer:
 
     def _drop(self, connection: sqlite3.Connection, record: _File) -> None:
         """Take a file's texts out of the index; a contentless table must be told the words that leave."""
-        rows = connection.execute("SELECT key, text FROM said WHERE file = ?", (record.id,)).fetchall()
+        rows = connection.execute("SELECT key, words FROM said WHERE file = ?", (record.id,)).fetchall()
         connection.executemany(
             "INSERT INTO word (word, rowid, words) VALUES ('delete', ?, ?)",
-            ((key, " ".join(self._words(text))) for key, text in rows),
+            rows,
         )
         connection.execute("DELETE FROM said WHERE file = ?", (record.id,))
         connection.execute("DELETE FROM file WHERE id = ?", (record.id,))
@@ -163,13 +163,14 @@ class SessionIndexer:
 
     def _add(self, connection: sqlite3.Connection, record: _File, message: Message, text: str) -> None:
         words = self._words(text)
+        joined = " ".join(words)
         seconds, day = _moment(message.at)
         speaker = _speaker(connection, message.sender.name if message.sender else "")
         key = connection.execute(
-            "INSERT INTO said VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (record.id, record.texts, message.id, message.at, seconds, day, message.role, speaker, text),
+            "INSERT INTO said VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (record.id, record.texts, message.id, message.at, seconds, day, message.role, speaker, text, joined),
         ).lastrowid
-        connection.execute("INSERT INTO word (rowid, words) VALUES (?, ?)", (key, " ".join(words)))
+        connection.execute("INSERT INTO word (rowid, words) VALUES (?, ?)", (key, joined))
         record.texts += 1
         record.words += len(words)
 

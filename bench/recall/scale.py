@@ -1,0 +1,79 @@
+"""How recall does with a history of many messages."""
+
+import random
+import tempfile
+import time
+from pathlib import Path
+
+from bench.recall.data import Turn
+from bench.recall.home import NOW, Ours, key_of, write_sessions
+from bench.recall.measure import times
+from bench.recall.talk import synthetic_history
+from nanobot.memory.recall.search import LocalRecall
+from nanobot.ports import Within
+from nanobot.store import lines
+from nanobot.store.session_files import SessionFiles
+from nanobot.transcript import Message
+from nanobot.workspace import Workspace
+
+_QUESTIONS, _APPENDS = 300, 500
+_HISTORY = "history"
+
+
+def scale(size: int) -> str:
+    """One line of figures for a history of so many messages."""
+    chance = random.Random(3)
+    with tempfile.TemporaryDirectory() as folder:
+        workspace = Workspace(Path(folder))
+        write_sessions(workspace, _HISTORY, synthetic_history(size))
+        ours = Ours(workspace)
+        sample = list(synthetic_history(min(size, 20_000)))
+        questions = [_question(chance, sample) for _ in range(_QUESTIONS)]
+        p50, p99 = times([_timed(ours, question) for question in questions])
+        session = Within(sessions=frozenset({key_of(_HISTORY, sample[0])}))
+        recall = LocalRecall(ours.index)
+        inside = times([_timed_inside(recall, question, session) for question in questions])
+        append50, append99 = times([_append(ours, workspace, number) for number in range(_APPENDS)])
+        started = time.perf_counter()
+        ours.indexer.sync()
+        nothing = time.perf_counter() - started
+        ours.index.close()
+        disk = workspace.recall_index.stat().st_size / 1e6
+        logs = sum(path.stat().st_size for path in workspace.sessions.rglob("*.jsonl")) / 1e6
+    return (
+        f"{size:>9,} messages: index {ours.index_seconds:6.1f} s ({size / ours.index_seconds:,.0f}/s),"
+        f" query p50 {p50:.1f} p99 {p99:.1f} ms, in one session p50 {inside[0]:.1f} p99 {inside[1]:.1f} ms,"
+        f" append p50 {append50:.3f} p99 {append99:.3f} ms, sync of nothing {nothing * 1000:.1f} ms,"
+        f" disk {disk:.1f} MB (session files {logs:.1f} MB)"
+    )
+
+
+def _question(chance: random.Random, turns: list[Turn]) -> str:
+    """Five words of some message, as often common as rare, asked as a person would."""
+    words = chance.choice(turns).text.split()
+    return f"What did you say about {' '.join(chance.sample(words, 5))}?"
+
+
+def _timed(ours: Ours, question: str) -> float:
+    started = time.perf_counter()
+    ours(question, 10)
+    return (time.perf_counter() - started) * 1000
+
+
+def _timed_inside(recall: LocalRecall, question: str, within: Within) -> float:
+    started = time.perf_counter()
+    recall.search(question, now=NOW, within=within)
+    return (time.perf_counter() - started) * 1000
+
+
+def _append(ours: Ours, workspace: Workspace, number: int) -> float:
+    """What the index costs after a message has been appended to its session, in milliseconds."""
+    key = "cli:live"
+    path = SessionFiles(workspace).path(key)
+    said = Message(role="user", id=f"live{number}", at=NOW.isoformat(), content=f"remember the number {number} for me")
+    encoded, _ = lines.encode([said])
+    with path.open("ab") as file:
+        file.write(encoded if number else lines.header(key, said.at) + encoded)
+    started = time.perf_counter()
+    ours.indexer.appended(key)
+    return (time.perf_counter() - started) * 1000
