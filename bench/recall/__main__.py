@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.recall.data import Conversation, Turn, conversations_in
-from bench.recall.home import Ours, PlainFts, key_of, write_sessions
+from bench.recall.home import Ours, PlainFts, Search, key_of, write_sessions
 from bench.recall.measure import Result, table
 from bench.recall.scale import scale
 from bench.recall.talk import chinese_talk
@@ -74,7 +74,8 @@ def _ask(
             write_sessions(workspace, name, turns)
         ours = Ours(workspace)
         plain = PlainFts((key_of(name, turn), turn.id, turn.text) for name, turns in talks for turn in turns)
-        for result, search in zip(results.values(), (ours, plain), strict=True):
+        searches: Sequence[Search] = (ours, plain)
+        for result, search in zip(results.values(), searches, strict=True):
             result.index_seconds += search.index_seconds
             for one in asked:
                 result.ask(search, one, {turn.id: key_of(one.name, turn) for turn in one.turns})

@@ -23,6 +23,7 @@ _SLOTS = {
         "name": "豆豆 小雪 志强 阿明 婷婷 大伟 可可 陈姐 老周 欣欣 毛毛 乐乐",
     }.items()
 }
+# Sentences without blanks, one a line.
 _SAID = """
 {when}{who}去{place}买了{number}斤{food}
 {who}在学{skill}，老师叫{name}
@@ -48,8 +49,8 @@ _SAID = """
 {when}在{place}碰到{name}，聊了很久
 {who}的{thing}坏了，{name}帮忙修好了
 {who}每周练{number}次{skill}
-""".strip().splitlines()
-_ENDS = """
+"""
+_ENDS = "。 ！ ，挺开心的。 ，有点累。 ，你怎么看？ ，真没想到。 ，帮我记一下。"
 _REPLIES = """
 好的，{name}的事我记住了。
 {food}听起来不错！
@@ -61,15 +62,7 @@ _REPLIES = """
 为什么选{skill}呢？
 {animal}一定很可爱。
 恭喜{name}！
-""".strip().splitlines()   "那要注意休息，{ill}别拖。",
-    "后来{name}怎么样了？",
-    "需要我{when}提醒你吗？",
-    "{place}远不远？",
-    "{thing}多少钱？",
-    "为什么选{skill}呢？",
-    "{animal}一定很可爱。",
-    "恭喜{name}！",
-]
+"""
 
 
 def chinese_talk(turns: int, seed: int = 7) -> Iterator[Turn]:
@@ -80,12 +73,12 @@ def chinese_talk(turns: int, seed: int = 7) -> Iterator[Turn]:
         session = number // 10
         at = start + timedelta(days=session * 365 // (turns // 10 + 1), hours=2, minutes=number % 10)
         spoken = number % 2 == 0
-        text = _fill(chance, _SAID) + chance.choice(_ENDS) if spoken else _fill(chance, _REPLIES)
+        text = _fill(chance, _SAID) + chance.choice(_ENDS.split()) if spoken else _fill(chance, _REPLIES)
         yield Turn(f"x{number}", f"x{session:04}", at, "", "user" if spoken else "assistant", text)
 
 
-def _fill(chance: random.Random, sentences: list[str]) -> str:
-    return chance.choice(sentences).format_map({name: chance.choice(words) for name, words in _SLOTS.items()})
+def _fill(chance: random.Random, sentences: str) -> str:
+    return chance.choice(sentences.split()).format_map({name: chance.choice(words) for name, words in _SLOTS.items()})
 
 
 def synthetic_history(turns: int, seed: int = 11) -> Iterator[Turn]:

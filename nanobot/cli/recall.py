@@ -1,0 +1,108 @@
+"""`nanobot recall`: search everything that was ever said."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from nanobot.cli.settings import workspace_of
+
+if TYPE_CHECKING:  # the index is opened only to be searched
+    from collections.abc import Callable, Sequence
+
+    from nanobot.ports import Hit
+
+_DEFAULT_HITS = 10
+_BATCH = ["-"]
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the family to the command line."""
+    parser = commands.add_parser(
+        "recall",
+        help="search everything that was ever said",
+        description="Search every conversation of the workspace, by words, people and dates, in English and Chinese.",
+    )
+    parser.add_argument("words", nargs="+", metavar="WORDS", help="what to look for; with --json, - reads queries")
+    parser.add_argument("-k", type=_positive, default=_DEFAULT_HITS, metavar="N", help="at most N hits (default: 10)")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print a list of objects; with -, one such line for each line of standard input",
+    )
+    parser.set_defaults(func=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what was found, the best first."""
+    from datetime import datetime
+
+    from nanobot.memory.recall.search import LocalRecall
+    from nanobot.memory.recall.words import words_of
+    from nanobot.store.recall.index import SqliteRecallIndex
+    from nanobot.store.recall.sessions import SessionIndexer
+    from nanobot.workspace import Workspace
+
+    workspace = Workspace(workspace_of(args))
+    index = SqliteRecallIndex(workspace.recall_index)
+    try:
+        SessionIndexer(index.database, workspace, words_of).sync(_progress if sys.stderr.isatty() else None)
+        recall = LocalRecall(index)
+
+        def search(query: str) -> "Sequence[Hit]":
+            return recall.search(query, now=datetime.now().astimezone(), k=args.k)
+
+        if args.json and args.words == _BATCH:
+            _answer_lines(search)
+        elif args.json:
+            print(_json(search(" ".join(args.words))))
+        else:
+            _print(search(" ".join(args.words)))
+    finally:
+        index.close()
+    return 0
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def _answer_lines(search: "Callable[[str], Sequence[Hit]]") -> None:
+    """One answer for each query, as soon as it is there."""
+    for line in sys.stdin.buffer:
+        print(_json(search(line.decode(errors="replace").strip())), flush=True)
+
+
+def _json(hits: "Sequence[Hit]") -> str:
+    import json
+
+    found = [
+        {
+            "session": hit.said.session,
+            "message": hit.said.message,
+            "at": hit.said.at,
+            "speaker": hit.said.speaker or hit.said.role,
+            "text": hit.said.text,
+            "score": hit.score,
+            "source": hit.said.source,
+        }
+        for hit in hits
+    ]
+    return json.dumps(found, ensure_ascii=False)
+
+
+def _print(hits: "Sequence[Hit]") -> None:
+    if not hits:
+        print("Nothing was found.")
+    for hit in hits:
+        said = hit.said
+        print(f"{said.at[:16].replace('T', ' ')}  {said.speaker or said.role}  ({said.session})")
+        for line in said.text.splitlines():
+            print(f"    {line}")
+
+
+def _progress(done: int, total: int) -> None:
+    end = "\n" if done >= total else ""
+    print(f"\rReading what was said: {done * 100 // max(total, 1)} %", end=end, file=sys.stderr, flush=True)
