@@ -20,6 +20,7 @@ _LONGEST_STRETCH = 40  # days; texts of a whole year are no candidates for that 
 _SOON = 7  # days after it happened in which people still tell of it
 _BY_OTHER_WORDS = 25
 _LONG_WORD, _STEM_PREFIX, _KIN = 5, 5, 12
+_SHORTEST_STEM = 4
 _SPELLING_PREFIX, _SPELLINGS, _SPELT_ALIKE = 3, 100, 0.8
 
 
@@ -60,6 +61,7 @@ class LocalRecall:
             if word not in akin:
                 near = self._index.starting_with(word[:_SPELLING_PREFIX], _SPELLINGS)
                 akin += get_close_matches(word, near, 2, _SPELT_ALIKE)
+                akin += [word[:length] for length in range(_SHORTEST_STEM, len(word))]  # an ending nobody knows
             found.update(dict.fromkeys(other for other in akin if other not in question.words))
         return list(found)
 

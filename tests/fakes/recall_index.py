@@ -1,0 +1,61 @@
+"""A RecallIndex that is a plain list: slow, and easy to believe."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+from nanobot.ports import Extent, Said, Within
+
+
+class ListIndex:
+    """Holds every text in memory, with the scope of each session."""
+
+    def __init__(self, texts: Sequence[Said], scopes: Mapping[str, str] | None = None) -> None:
+        self._texts = sorted(texts, key=lambda said: (said.session, said.position))
+        self._scopes = scopes or {}
+
+    def extent(self) -> Extent:
+        days = [date.fromordinal(said.day).year for said in self._texts if said.day]
+        words = sum(len(said.words.split()) for said in self._texts)
+        return Extent(
+            texts=len(self._texts),
+            mean_words=words / len(self._texts) if self._texts else 0.0,
+            years=range(min(days), max(days) + 1) if days else (),
+            speakers=sorted({said.speaker for said in self._texts if said.speaker}),
+        )
+
+    def counts(self, words: Sequence[str]) -> Mapping[str, int]:
+        every = self._counts()
+        return {word: every[word] for word in words if word in every}
+
+    def starting_with(self, prefix: str, limit: int) -> Mapping[str, int]:
+        every = self._counts()
+        return {word: every[word] for word in sorted(every) if word.startswith(prefix)} if limit else {}
+
+    def matching(self, words: Sequence[str], within: Within, limit: int) -> Sequence[int]:
+        return [said.key for said in self._inside(within) if not set(words).isdisjoint(said.words.split())][:limit]
+
+    def on_days(self, within: Within, limit: int) -> Sequence[int]:
+        return [said.key for said in sorted(self._inside(within), key=lambda said: -said.when)][:limit]
+
+    def passages(self, keys: Sequence[int], reach: int) -> Sequence[Said]:
+        near = {
+            (said.session, said.position + offset)
+            for said in self._texts
+            if said.key in set(keys)
+            for offset in range(-reach, reach + 1)
+        }
+        return [said for said in self._texts if (said.session, said.position) in near]
+
+    def _counts(self) -> Counter[str]:
+        return Counter(word for said in self._texts for word in set(said.words.split()))
+
+    def _inside(self, within: Within) -> list[Said]:
+        return [
+            said
+            for said in self._texts
+            if (not within.scopes or self._scopes.get(said.session, "owner") in within.scopes)
+            and (not within.sessions or said.session in within.sessions)
+            and (within.first_day is None or said.day >= within.first_day)
+            and (within.last_day is None or said.day <= within.last_day)
+        ]
