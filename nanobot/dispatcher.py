@@ -94,7 +94,7 @@ class Dispatcher:
 
     async def _answer(self, command: Command, call: Call) -> Answer:
         if call.message.authority.role.rank > command.role.rank:
-            return Answer(call.say("command.not_allowed", command=command.name))
+            return Answer(call.say("command.not_allowed", command=command.name), failed=True)
         return await command.handler(call)
 
     def _command(self, message: InboundMessage) -> tuple[Command, str] | None:
@@ -107,18 +107,18 @@ class Dispatcher:
     async def _unknown(self, call: Call) -> Answer:
         meant = self._router.suggestion(call.argument)
         key = "command.unknown_suggestion" if meant else "command.unknown"
-        return Answer(call.say(key, name=call.argument, meant=meant))
+        return Answer(call.say(key, name=call.argument, meant=meant), failed=True)
 
     def _too_late(self, message: InboundMessage) -> OutboundMessage:
-        return _notice(message, Answer(say("command.question_over", self._language(message))))
+        return _notice(message, Answer(say("command.question_over", self._language(message)), failed=True))
 
     def _failure(self, message: InboundMessage, error: Exception) -> OutboundMessage:
         language = self._language(message)
         if isinstance(error, NanobotError):
             log.warning("%s: %s", message.address.session_key, error)
-            return _notice(message, Answer(say("command.failed", language, reason=error)))
+            return _notice(message, Answer(say("command.failed", language, reason=error), failed=True))
         log.error("%s: a bug", message.address.session_key, exc_info=error)
-        return _notice(message, Answer(say("command.bug", language)))
+        return _notice(message, Answer(say("command.bug", language), failed=True))
 
     def _language(self, message: InboundMessage, words: str = "") -> Language:
         self._languages.hear(message.address.session_key, words)
@@ -133,4 +133,5 @@ def _notice(message: InboundMessage, answer: Answer) -> OutboundMessage:
         kind="question" if answer.buttons else "notice",
         reply_to=message.id,
         buttons=tuple(answer.buttons),
+        failed=answer.failed,
     )

@@ -79,7 +79,10 @@ class Stats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboundMessage:
-    """What the bot says: an answer, a notice in its own words, or a question with buttons."""
+    """What the bot says: an answer, a notice in its own words, or a question with buttons.
+
+    `failed` means that what was asked for was not done, or not to the end; the text says why.
+    """
 
     id: str
     address: Address
@@ -90,6 +93,7 @@ class OutboundMessage:
     files: Sequence[Attachment] = ()
     buttons: Sequence[Button] = ()
     stats: Stats | None = None
+    failed: bool = False
 
 
 ProgressKind = Literal["started", "text", "restart", "step", "tool", "notice", "ended"]

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal
+from typing import TypedDict
 
 from nanobot.agent.context import ContextBuilder, Part, Prompt
 from nanobot.agent.conversation import Conversation, Conversations, Interruption
@@ -205,13 +205,14 @@ class _Run:
         if outcome.trouble:
             return await self.refused(f"turn.{outcome.trouble}")
         await self._conversation.end(self._turn.id)
-        return self._message("answer", outcome.text, say("turn.cut", self._turn.language) if outcome.incomplete else "")
+        return self._answer(outcome.text, cut=outcome.incomplete is not None)
 
     async def refused(self, sentence: str, **values: object) -> OutboundMessage:
         """There is no answer; say why."""
         await self._conversation.close_calls()
         await self._conversation.end(self._turn.id, "failed")
-        return self._message("notice", say(sentence, self._turn.language, model=self._window.model.preset, **values))
+        text = say(sentence, self._turn.language, model=self._window.model.preset, **values)
+        return OutboundMessage(kind="notice", text=text, failed=True, **self._reply())
 
     async def failed(self, error: LLMError) -> OutboundMessage:
         """The model gave no answer: keep what had arrived of a broken one, and say what is wrong."""
@@ -220,7 +221,7 @@ class _Run:
             return await self.refused(f"model.{error.kind}", minutes=minutes)
         await self.record(Message(role="assistant", content=error.partial, incomplete="cut"))
         await self._conversation.end(self._turn.id, "failed")
-        return self._message("answer", error.partial, say("turn.cut", self._turn.language))
+        return self._answer(error.partial, cut=True)
 
     async def stopped(self) -> None:
         """The turn was cancelled: keep what was said, as interrupted, and leave no tool call open."""
@@ -229,14 +230,20 @@ class _Run:
             await self.record(Message(role="assistant", content=said, incomplete="interrupted"))
         await self._conversation.end(self._turn.id, "stopped")
 
-    def _message(self, kind: Literal["answer", "notice"], *paragraphs: str) -> OutboundMessage:
+    def _answer(self, text: str, *, cut: bool) -> OutboundMessage:
+        text = f"{text}\n\n{say('turn.cut', self._turn.language)}" if cut else text
+        stats = self._turn.stats(self._window.model.preset)
+        return OutboundMessage(kind="answer", text=text, stats=stats, failed=cut, **self._reply())
+
+    def _reply(self) -> "_Reply":
         turn = self._turn
-        return OutboundMessage(
-            id=new_id(),
-            address=turn.address,
-            text="\n\n".join(text for text in paragraphs if text),
-            kind=kind,
-            turn=turn.id,
-            reply_to=turn.inbound[0].id,
-            stats=turn.stats(self._window.model.preset) if kind == "answer" else None,
-        )
+        return {"id": new_id(), "address": turn.address, "turn": turn.id, "reply_to": turn.inbound[0].id}
+
+
+class _Reply(TypedDict):
+    """What every message that ends a turn has."""
+
+    id: str
+    address: Address
+    turn: str
+    reply_to: str

@@ -15,7 +15,7 @@ def model_command(models: Models) -> Command:
         if call.argument not in models.names:
             meant = get_close_matches(call.argument, models.names, n=1)
             names = ", ".join(meant or models.names)
-            return Answer(call.say("command.no_such_model", name=call.argument, names=names))
+            return Answer(call.say("command.no_such_model", name=call.argument, names=names), failed=True)
         await models.choose(key, call.argument)
         return Answer(call.say("command.model_chosen", name=call.argument, model=models.get(key)[0].info.model))
 

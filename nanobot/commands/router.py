@@ -27,10 +27,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command answers."""
+    """What a command answers; `failed` if it could not do what it was asked."""
 
     text: str
     buttons: Sequence[Button] = ()
+    failed: bool = False
 
 
 Handler = Callable[[Call], Awaitable[Answer]]

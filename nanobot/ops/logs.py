@@ -17,7 +17,8 @@ def log_to(path: Path, level: str, form: Literal["text", "json"]) -> None:
     path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
     path.touch(mode=PRIVATE_FILE)
     handler = RotatingFileHandler(path, maxBytes=SIZE, backupCount=1, encoding="utf-8", delay=True)
-    handler.setFormatter(_Json() if form == "json" else logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    lines = logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s")
+    handler.setFormatter(_Json() if form == "json" else lines)
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)

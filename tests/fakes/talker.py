@@ -126,7 +126,7 @@ class _Turn:
         await self._answer("A good start.")
 
     async def _fail(self) -> None:
-        await self._say("The key is wrong.", kind="notice")
+        await self._say("The key is wrong.", kind="notice", failed=True)
 
     async def _echo(self) -> None:
         await self._answer(f"You said {len(self._message.text.splitlines())} line(s): {self._message.text}")
@@ -143,7 +143,7 @@ class _Turn:
         await self._show("step")
         await self._say(text, kind="answer")
 
-    async def _say(self, text: str, *, kind: str) -> None:
+    async def _say(self, text: str, *, kind: str, failed: bool = False) -> None:
         await self._channel.send(
             OutboundMessage(
                 id=new_id(),
@@ -153,6 +153,7 @@ class _Turn:
                 turn=self._id,
                 reply_to=self._message.id,
                 stats=Stats(1234, 56, 1.25, "fake") if kind == "answer" else None,
+                failed=failed,
             )
         )
 

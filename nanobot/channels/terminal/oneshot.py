@@ -58,17 +58,16 @@ class OneShot:
             self._over.set()
 
     def report(self) -> bool:
-        """Print what came of it; whether that is an answer. To be called when listening is over."""
+        """Print what came of it; whether what was asked was done. To be called when listening is over."""
         outcome = self._outcome
         if outcome is None:
             return False
         text = "\n".join([outcome.text, *(f"- {button.label}: {button.value}" for button in outcome.buttons)])
-        is_answer = outcome.kind == "answer" or (self._asked.text.startswith("/") and outcome.turn is None)
-        if is_answer:
+        if outcome.kind == "answer" or not outcome.failed:
             _print_answer(text)
         else:
             remark(text)
-        return is_answer
+        return not outcome.failed
 
 
 def _print_answer(text: str) -> None:
