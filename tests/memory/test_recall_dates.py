@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.memory.recall.dates import Days, days_in, without_days
+from nanobot.memory.recall.dates import days_in, without_days
+from nanobot.memory.recall.days import Days
 
 MONDAY = date(2026, 11, 30)
 
@@ -56,7 +57,7 @@ def test_a_date_is_understood_from_the_day_on_which_it_is_said(text: str, expect
 
 
 @pytest.mark.parametrize(
-    "text", ["I may go", "march on", "it will sum up", "the second one", "call 2023123", "我可能去"]
+    "text", ["I may go", "march on", "it will sum up", "the second one", "call 2023123", "我可能去", "几月几号"]
 )
 def test_what_is_no_date_is_none(text: str) -> None:
     assert days_in(text, MONDAY) == []

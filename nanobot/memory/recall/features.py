@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from nanobot.memory.recall.dates import Days
+from nanobot.memory.recall.days import Days
 from nanobot.memory.recall.page import Page, Values, asks, tells_time
 from nanobot.memory.recall.question import Question
 from nanobot.memory.recall.words import is_stop

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from nanobot.memory.recall.dates import Days, days_in, without_days
+from nanobot.memory.recall.dates import days_in, without_days
+from nanobot.memory.recall.days import Days
 from nanobot.memory.recall.words import is_stop, words_of
 
 _WHEN = re.compile(

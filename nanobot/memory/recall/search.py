@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import date, datetime
 from difflib import get_close_matches
 
-from nanobot.memory.recall.dates import Days
+from nanobot.memory.recall.days import Days
 from nanobot.memory.recall.features import Weights
 from nanobot.memory.recall.page import REACH, Page
 from nanobot.memory.recall.question import Question, read_question

@@ -63,12 +63,25 @@ class SqliteRecallIndex:
             return []
         query = " OR ".join(f'"{word}"' for word in words)
         condition, values = _condition(within)
+        bounds = self._bounds(within)
         joined = "JOIN said ON said.key = word.rowid JOIN file ON file.id = said.file" if condition else ""
         rows = self.database.rows(
-            f"SELECT word.rowid FROM word {joined} WHERE word MATCH ? {condition} ORDER BY rank LIMIT ?",  # noqa: S608 - no value is in it
+            f"SELECT word.rowid FROM word {joined} WHERE word MATCH ? {bounds} {condition} ORDER BY rank LIMIT ?",  # noqa: S608 - whole numbers only
             (query, *values, limit),
         )
         return [key for (key,) in rows]
+
+    def _bounds(self, within: Within) -> str:
+        """Where the keys of some sessions or of some days begin and end: FTS5 skips what lies outside."""
+        if not within.sessions and (within.first_day is None or within.last_day is None):
+            return ""
+        condition, values = _condition(within)
+        rows = self.database.rows(
+            f"SELECT min(said.key), max(said.key) FROM said JOIN file ON file.id = said.file WHERE 1 {condition}",  # noqa: S608 - no value is in it
+            values,
+        )
+        first, last = rows[0]
+        return f"AND word.rowid BETWEEN {int(first or 0)} AND {int(last or 0)}"
 
     def on_days(self, within: Within, limit: int) -> Sequence[int]:
         condition, values = _condition(within)
