@@ -58,7 +58,8 @@ class Conversation:
             origin = least(*(line.origin for line in self._running if line.origin))
         complete = replace(message, id=new_id(), at=self._now(), turn=turn, origin=origin)
         await self._store.append(self._session, complete)
-        self._running.append(complete)
+        kept = (line for line in reversed(self._session.messages) if line.id == complete.id)
+        self._running.append(next(kept))  # as it stands on disk, where half characters are replaced
 
     async def end(self, turn: str, how: EndedHow | None = None) -> None:
         """The running turn is over; `how` says so in the session if it has no complete answer."""
