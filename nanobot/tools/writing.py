@@ -68,13 +68,19 @@ class Writer:
         draft = await asyncio.to_thread(make, caller.authority)
         if len(draft.after) > MAX_FILE:
             raise ToolError(f"That is too much for one file: {len(draft.after):,} bytes, the limit is {MAX_FILE:,}.")
-        if draft.place.is_remembered and self._guard and (reason := self._guard(_added(draft))):
+        if reason := await asyncio.to_thread(self._objection, draft):
             raise ToolError(f"{draft.place.name} was not changed: {reason}")
         if draft.place.is_guarded:
             await self._ask(draft, caller)
-        await asyncio.to_thread(self.disk.replace, draft.place, draft.before, draft.after)
-        line = self._on_note(draft.place.path) if self._on_note and draft.place.is_note else ""
+        line = await asyncio.to_thread(self._replace, draft)
         return ToolResult(f"{draft.done} Its line in the index: {line}" if line else draft.done)
+
+    def _objection(self, draft: Draft) -> str | None:
+        return self._guard(_added(draft)) if self._guard and draft.place.is_remembered else None
+
+    def _replace(self, draft: Draft) -> str:
+        self.disk.replace(draft.place, draft.before, draft.after)
+        return self._on_note(draft.place.path) if self._on_note and draft.place.is_note else ""
 
     async def _ask(self, draft: Draft, caller: Caller) -> None:
         name = draft.place.name
