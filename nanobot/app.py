@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
@@ -135,8 +134,8 @@ class App:
                 await channel.show(item)
 
 
-def build(config: Config, home: Home) -> App:
-    """Wire the bot as configured. Reads nothing but the configuration, and takes no lock yet."""
+def build(config: Config, home: Home, language: Language = "en") -> App:
+    """Wire the bot as configured; takes no lock yet. `language` serves until a person has written something."""
     log_to(home.log, config.log.level, config.log.format)
     workspace = Workspace(config.workspace)
     clock = SystemClock(ZoneInfo(config.timezone) if config.timezone else None)
@@ -175,7 +174,7 @@ def build(config: Config, home: Home) -> App:
         remember_command(facts),
     ]
     router = Router([help_command(commands), *commands])
-    languages = Languages(config.language, _language_of_machine())
+    languages = Languages(config.language, language)
     dispatcher = Dispatcher(bus, lanes, agent, router, questions, languages, steer=config.agent.while_busy == "steer")
     return App(workspace, bus, agent, dispatcher, router, models, languages)
 
@@ -228,9 +227,3 @@ def _model(name: str, preset: ModelPreset, workspace: Workspace, clock: Clock) -
         max_output=preset.max_output,
     )
     return OpenAIModel(info, endpoint, clock, workspace.root)
-
-
-def _language_of_machine() -> Language:
-    """What the machine speaks serves until the person has written something."""
-    spoken = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
-    return "zh" if spoken.startswith("zh") else "en"

@@ -7,7 +7,6 @@ family's function runs.
 
 import argparse
 import importlib
-import importlib.util
 import io
 import os
 import sys
@@ -81,8 +80,7 @@ def _parser() -> _Parser:
     parser.set_defaults(config=None, workspace=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for family in _FAMILIES:
-        if importlib.util.find_spec(f"nanobot.cli.{family}"):
-            importlib.import_module(f"nanobot.cli.{family}").add_to(commands)
+        importlib.import_module(f"nanobot.cli.{family}").add_to(commands)
     return parser
 
 

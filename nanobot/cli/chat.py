@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from nanobot.cli.settings import config_of, home_of
+from nanobot.cli.settings import config_of, home_of, language_here
 
 if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does without
     from nanobot.app import App
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from nanobot.app import build
     from nanobot.channels.terminal.person import at
 
-    app = build(config, home_of(args))
+    app = build(config, home_of(args), language_here(config.language))
     if text is None:
         return asyncio.run(_converse(app, at(args.session), home_of(args)))
     return asyncio.run(_ask(app, at(args.session), text))
