@@ -15,7 +15,10 @@ from nanobot.ports import EVERYWHERE, Hit, RecallIndex, Said, Within
 
 _CANDIDATES = 80  # texts that hold the words of the question, before their neighbours join
 _FROM_THEN = 25  # texts from each time that the question names, whatever their words
-_POSTINGS = 20_000  # occurrences that the index may walk through for one question; the rarest words go first
+_POSTINGS, _POSTINGS_OF_OTHERS = (
+    15_000,
+    5_000,
+)  # occurrences that the index may walk through for one question; the rarest words go first
 _LONGEST_STRETCH = 40  # days; texts of a whole year are no candidates for that alone
 _SOON = 7  # days after it happened in which people still tell of it
 _BY_OTHER_WORDS = 25
@@ -66,11 +69,11 @@ class LocalRecall:
         return list(found)
 
     def _candidates(self, question: Question, others: Sequence[str], within: Within, weights: Weights) -> Sequence[int]:
-        keys = list(self._index.matching(_affordable(question.words, weights), within, _CANDIDATES))
-        keys += self._index.matching(_affordable(others, weights), within, _BY_OTHER_WORDS)
+        keys = list(self._index.matching(_affordable(question.words, weights, _POSTINGS), within, _CANDIDATES))
+        keys += self._index.matching(_affordable(others, weights, _POSTINGS_OF_OTHERS), within, _BY_OTHER_WORDS)
         for days in question.days:
             if days.length <= _LONGEST_STRETCH and (then := _during(days, within)):
-                keys += self._index.matching(_affordable(question.words, weights), then, _FROM_THEN)
+                keys += self._index.matching(_affordable(question.words, weights, _POSTINGS), then, _FROM_THEN)
                 keys += self._index.on_days(then, _FROM_THEN)
         return list(dict.fromkeys(keys))
 
@@ -80,13 +83,13 @@ class LocalRecall:
         return [other for other in self._index.passages([said.key], reach) if other.key != said.key]
 
 
-def _affordable(words: Sequence[str], weights: Weights) -> list[str]:
+def _affordable(words: Sequence[str], weights: Weights, postings: int) -> list[str]:
     """The rarest words, as many as can be looked for in the time that a person waits; the ranking sees them all."""
     chosen: list[str] = []
     cost = 0
     for word in sorted((word for word in dict.fromkeys(words) if weights.count(word)), key=weights.count):
         cost += weights.count(word)
-        if chosen and cost > _POSTINGS:
+        if chosen and cost > postings:
             break
         chosen.append(word)
     return chosen

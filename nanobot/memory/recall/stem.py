@@ -29,7 +29,8 @@ _IRREGULAR = {
     drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen|feed fed|feel felt|fight fought|find found
     fly flew flown|forget forgot forgotten|forgive forgave forgiven|freeze froze frozen|get got gotten|give gave given
     go goes went gone|grow grew grown|hang hung|have has had|hear heard|hide hid hidden|hold held|keep kept
-    know knew known|lead led|learn learnt|leave left|lend lent|lose lost|make made|mean meant|meet met|pay paid|ride rode ridden
+    know knew known|lead led|learn learnt|leave left|lend lent
+    lose lost|make made|mean meant|meet met|pay paid|ride rode ridden
     ring rang rung|rise rose risen|run ran|say said|see saw seen|sell sold|send sent|shake shook shaken|shoot shot
     show shown|sing sang sung|sink sank sunk|sit sat|sleep slept|speak spoke spoken|spend spent|stand stood
     steal stole stolen|stick stuck|swear swore sworn|sweep swept|swim swam swum|take took taken|teach taught
