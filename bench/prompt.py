@@ -1,0 +1,67 @@
+"""Building the prompt from the files of the workspace."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from bench.bot import house
+from bench.figures import Figure, Scale, median
+from nanobot.agent.context import Budgets, ContextBuilder
+from nanobot.agent.skills import Skills
+from nanobot.config import load
+from nanobot.memory.notebook import Notebook
+from nanobot.ops.clock import SystemClock
+from nanobot.ports import ModelInfo
+from nanobot.store.documents import CachedDocuments
+from nanobot.store.frontmatter import read_frontmatter
+from nanobot.store.memory_folder import MemoryFolder
+from nanobot.workspace import Home, Workspace
+
+_WARM = 1.0  # ms
+_NOTES = 30
+_NOTE = """---
+type: reference
+summary: What is known about matter number {number}, in one line of usual length.
+---
+Matter number {number} was decided in spring. The papers are in the blue folder.
+"""
+_SETTLED = 0.1  # seconds; a file that was written just now is read again to be sure
+_MODEL = ModelInfo("instant", "instant-1", 32_000, 8_000)
+
+
+def measure(scale: Scale) -> Sequence[Figure]:
+    with house() as home:
+        notes = Workspace(home.workspace).memory
+        for number in range(_NOTES):
+            (notes / f"matter-{number}.md").write_text(_NOTE.format(number=number), encoding="utf-8")
+        return asyncio.run(_measure(home, scale.runs))
+
+
+async def _measure(home: Home, runs: int) -> Sequence[Figure]:
+    await _build(_builder(home))  # writes the index of notes
+    await asyncio.sleep(_SETTLED)
+    cold = [await _build(_builder(home)) for _ in range(runs)]
+    context = _builder(home)
+    await _build(context)
+    warm = [await _build(context) for _ in range(runs * 20)]
+    size = len(context.prompt(_MODEL).message.content or "")
+    return [
+        Figure("warm", median(warm), "ms", _WARM, f"{_NOTES} notes, {size:,} characters"),
+        Figure("cold, all files read", median(cold), "ms"),
+    ]
+
+
+async def _build(context: ContextBuilder) -> float:
+    began = time.perf_counter()
+    await context.refresh()
+    context.messages(_MODEL, context.prompt(_MODEL), [])
+    return (time.perf_counter() - began) * 1000
+
+
+def _builder(home: Home) -> ContextBuilder:
+    config, documents, clock = load(home, env={}), CachedDocuments(), SystemClock()
+    workspace = Workspace(home.workspace)
+    notebook = Notebook(MemoryFolder(workspace.memory_file, documents), read_frontmatter, clock)
+    skills = Skills(workspace.skills, documents, read_frontmatter)
+    return ContextBuilder(workspace, documents, notebook, skills, Budgets(**asdict(config.memory.budget)), clock)

@@ -1,0 +1,92 @@
+"""One turn, from a person's words to the bot's answer, in sessions of different lengths."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.bot import Talker, converse, house
+from bench.disk import bare_append
+from bench.figures import Figure, Scale, median
+from bench.written import write_session
+from nanobot.workspace import Home, Workspace
+
+_GOAL = 5.0  # ms
+_FLAT = 1.5
+_WARM_UP = 5
+
+Times = dict[int, list[float]]
+
+
+def measure(scale: Scale) -> Sequence[Figure]:
+    with house() as home:
+        files = {size: write_session(Workspace(home.workspace), str(size), size) for size in scale.sizes}
+        foreign = _first_turns(home, scale, _originals(home, files))
+        opened = _first_turns(home, scale, {})
+        running = _turns(home, scale)
+        append = median(bare_append(home.root / "probe", scale.runs * 4))
+    return [
+        *_figures("in a running bot", running),
+        *_figures("the first after a start", opened),
+        *_figures("the first in a session from elsewhere", foreign, has_goal=False),
+        Figure("two bare appends with fsync, for comparison", 2 * append, "ms"),
+    ]
+
+
+def _originals(home: Home, files: dict[int, Path]) -> dict[Path, Path]:
+    """Copies of the session files as nobody has continued them, by what they are copies of."""
+    copies = {path: home.root / f"{size}.original" for size, path in files.items() if path.exists()}
+    for path, copy in copies.items():
+        shutil.copyfile(path, copy)
+    return copies
+
+
+def _first_turns(home: Home, scale: Scale, originals: dict[Path, Path]) -> Times:
+    """Of a bot that was started for it, in each session; `originals` are put back before each turn."""
+    times: Times = {size: [] for size in scale.sizes}
+    for _ in range(scale.runs):
+        for size in scale.sizes:
+
+            async def talk(talker: Talker, size: int = size) -> None:
+                times[size].append(await talker.ask(str(size)))
+
+            for path, copy in originals.items():
+                if path.stem == str(size):
+                    shutil.copyfile(copy, path)
+            converse(home, talk)
+    return times
+
+
+def _turns(home: Home, scale: Scale) -> Times:
+    """One after the other through all sessions, so that what else the machine does hits all alike."""
+    times: Times = {size: [] for size in scale.sizes}
+
+    async def talk(talker: Talker) -> None:
+        for turn in range(_WARM_UP + 2 * scale.runs):
+            for size in scale.sizes:
+                took = await talker.ask(str(size))
+                if turn >= _WARM_UP:
+                    times[size].append(took)
+
+    converse(home, talk)
+    return times
+
+
+def _figures(what: str, times: Times, *, has_goal: bool = True) -> Sequence[Figure]:
+    medians = {size: median(taken) for size, taken in times.items()}
+    smallest, *_, largest = medians
+    return [
+        *(
+            Figure(f"{what}, {size:,} messages", value, "ms", _GOAL if has_goal else None, _spread(times[size]))
+            for size, value in medians.items()
+        ),
+        Figure(
+            f"{what}, {largest:,} : {smallest:,}",
+            medians[largest] / medians[smallest],
+            "times",
+            _FLAT if has_goal else None,
+        ),
+    ]
+
+
+def _spread(times: list[float]) -> str:
+    return f"{min(times):.2f} to {max(times):.2f}"
