@@ -21,7 +21,7 @@ _POSTINGS, _POSTINGS_OF_OTHERS = (
 )  # occurrences that the index may walk through for one question; the rarest words go first
 _LONGEST_STRETCH = 40  # days; texts of a whole year are no candidates for that alone
 _SOON = 7  # days after it happened in which people still tell of it
-_BY_OTHER_WORDS = 25
+_BY_OTHER_WORDS = 15
 _LONG_WORD, _STEM_PREFIX, _KIN = 5, 5, 12
 _SHORTEST_STEM = 4
 _SPELLING_PREFIX, _SPELLINGS, _SPELT_ALIKE = 3, 100, 0.8
