@@ -52,14 +52,14 @@ def interrupted(call: ToolCall, text: str = INTERRUPTED) -> Message:
     return Message(role="tool", content=text, tool_call_id=call.id, origin=Origin.TOOL)
 
 
-def window_start(messages: Sequence[Message], sizes: Sequence[float], room: float) -> int:
-    """Where the earliest turn begins from which on everything fits into `room` (tokens, as `sizes` are).
+def window_start(messages: Sequence[Message], size: Size, room: float) -> int:
+    """Where the earliest turn begins from which on everything fits into `room` (tokens, as `size` gives them).
 
-    If not even the last turn fits, the end of the messages.
+    If not even the last turn fits, the end of the messages. What stands far before the window is not looked at.
     """
     total, start = 0.0, len(messages)
     for i in range(len(messages) - 1, -1, -1):
-        total += sizes[i]
+        total += size(messages[i])
         if total > room:
             break
         if _begins_turn(messages, i):

@@ -129,14 +129,19 @@ class TokenEstimator:
 
     def count(self, message: Message) -> Counts:
         """Count a message. Pictures are not counted."""
-        texts = [text for text in (message.context, message.content) if text]
-        texts += [text for call in message.tool_calls for text in (call.name, call.arguments)]
+        texts = _texts_of(message)
         key = hash((len(message.tool_calls), *texts))
         if key not in self._cache:
             if len(self._cache) >= _CACHED:
                 self._cache.clear()
             self._cache[key] = Counts(_texts(texts) + _around(messages=1, calls=len(message.tool_calls)))
         return self._cache[key]
+
+    def count_all(self, messages: Sequence[Message]) -> Counts:
+        """The sum of the counts of messages that are counted for the first time: several times quicker than one by one."""
+        texts = [text for message in messages for text in _texts_of(message)]
+        calls = sum(len(message.tool_calls) for message in messages)
+        return Counts(_texts(texts) + _around(messages=len(messages), calls=calls))
 
     def count_request(self, tools: Iterable[Described]) -> Counts:
         """Count what a request holds besides its messages."""
@@ -181,9 +186,14 @@ def _around(messages: int = 0, calls: int = 0, requests: int = 0) -> tuple[int, 
     return messages, calls, requests
 
 
+def _texts_of(message: Message) -> list[str]:
+    texts = [text for text in (message.context, message.content) if text]
+    return texts + [text for call in message.tool_calls for text in (call.name, call.arguments)]
+
+
 def _texts(texts: Iterable[str]) -> tuple[int, ...]:
-    """The counts of several texts together."""
-    return tuple(map(sum, zip((0,) * _TEXT, *map(_text, texts), strict=True)))
+    """The counts of several texts together. What stands between them belongs to no kind, and parts what does."""
+    return _text("\0".join(texts))
 
 
 _LETTERS = string.ascii_letters.encode()
@@ -216,7 +226,7 @@ def _text(text: str) -> tuple[int, ...]:
         _many(raw, _SIGNS),
         len(raw.translate(_ONLY_SIGNS).split()),
         count(b"\n") - count(b"\n\n"),
-        len(_GAP.findall(raw)),
+        len(_GAP.findall(raw)) if b"  " in raw or b"\t" in raw else 0,  # the one expression that is slow
     )
     if raw.isascii():
         return ascii_counts + (0,) * (_TEXT - len(ascii_counts))

@@ -103,8 +103,9 @@ def test_the_window_starts_at_a_turn_and_fits(turns: list[tuple[int, int]], room
         for message in [user("q", f"t{n}"), *[says("a", f"t{n}")] * rounds]
     ]
     sizes = [float(size) for rounds, size in turns for _ in range(rounds + 1)]
+    size_in_turn = {f"t{n}": float(size) for n, (_, size) in enumerate(turns)}
 
-    start = window_start(messages, sizes, room)
+    start = window_start(messages, lambda message: size_in_turn[message.turn], room)
 
     assert sum(sizes[start:]) <= room
     assert start == len(messages) or messages[start].role == "user"

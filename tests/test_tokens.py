@@ -173,3 +173,15 @@ def test_whatever_is_reported_costs_stay_within_reason(reports: list[tuple[str, 
     for text, cost in reports:
         tokens.learn(tokens.count(message(text)), cost)
     assert 0 <= tokens.estimate("The quick brown fox jumps over the lazy dog. " * 10) < 3_000
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.text(max_size=40), st.text(alphabet=" \t\n\0aB.中　é\ud800", max_size=12)), max_size=6))
+def test_messages_counted_together_are_the_sum_of_them(texts: list[tuple[str, str]]) -> None:
+    tokens = TokenEstimator()
+    messages = [
+        Message(role="assistant", content=content, context=context, tool_calls=(ToolCall("c", content, context),))
+        for content, context in texts
+    ]
+
+    assert tokens.count_all(messages) == sum(map(tokens.count, messages), Counts())

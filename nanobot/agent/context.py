@@ -11,7 +11,7 @@ from nanobot.memory.cut import Shown, cut
 from nanobot.memory.markdown import without_comments
 from nanobot.memory.notebook import Notebook
 from nanobot.messages import InboundMessage
-from nanobot.ports import Clock, Documents, ModelInfo
+from nanobot.ports import Clock, Document, Documents, ModelInfo
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
 
@@ -81,6 +81,7 @@ class ContextBuilder:
         self._skills = skills
         self._budgets = budgets
         self._clock = clock
+        self._shown: dict[Path, tuple[Document, Part]] = {}
         self._last: dict[bool, tuple[list[str], Prompt]] = {}
 
     async def refresh(self) -> None:
@@ -132,8 +133,12 @@ class ContextBuilder:
         ]
 
     def _part(self, path: Path, budget: str, size: int) -> Part:
-        text = without_comments(self._documents.read(path) or "").strip()
-        return Part(path.name, budget, cut(text, size, path.name))
+        document = self._documents.look(path)
+        known = self._shown.get(path)
+        if known is None or known[0] is not document:
+            text = without_comments(document.text or "").strip()
+            known = self._shown[path] = document, Part(path.name, budget, cut(text, size, path.name))
+        return known[1]
 
 
 def _full(parts: Iterable[Part]) -> str:

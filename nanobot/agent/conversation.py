@@ -96,9 +96,9 @@ class Conversation:
 
     def counts(self, tokens: TokenEstimator) -> Counts:
         """What the replay holds. Each message is counted once."""
-        for message in self._over[self._counted_to :]:
-            self._counted += tokens.count(message)
-        self._counted_to = len(self._over)
+        if self._counted_to < len(self._over):
+            self._counted += tokens.count_all(self._over[self._counted_to :])
+            self._counted_to = len(self._over)
         return sum((tokens.count(message) for message in self._running), self._counted)
 
     def learn(self, tokens: TokenEstimator, asked: Counts, reported: int) -> None:
@@ -122,7 +122,7 @@ class Conversation:
             await self._move_window(max(room * REST - running, 0), tokens)
 
     async def _move_window(self, room: float, tokens: TokenEstimator) -> None:
-        start = window_start(self._over, [tokens.size(message) for message in self._over], room)
+        start = window_start(self._over, tokens.size, room)
         kept = self._over[start:]
         if not kept:
             last = last_turn(self._over)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from nanobot.memory.cut import Shown, cut
-from nanobot.ports import Documents, ReadFrontmatter
+from nanobot.ports import Document, Documents, ReadFrontmatter
 
 BUDGET = 4096
 """Bytes of the index."""
@@ -18,6 +18,7 @@ class Skills:
         self._folder = folder
         self._documents = documents
         self._frontmatter = frontmatter
+        self._lines: dict[Path, tuple[Document, str]] = {}
 
     def section(self) -> Shown:
         """The index, with how to use it; empty without skills. A skill without a description is named only."""
@@ -25,7 +26,14 @@ class Skills:
         return cut("\n".join([HOW, *lines]) if lines else "", BUDGET, "the index of skills")
 
     def _line(self, path: Path) -> str:
-        fields = self._frontmatter(self._documents.read(path) or "").fields
+        document = self._documents.look(path)
+        known = self._lines.get(path)
+        if known is None or known[0] is not document:
+            known = self._lines[path] = document, self._described(path, document.text or "")
+        return known[1]
+
+    def _described(self, path: Path, text: str) -> str:
+        fields = self._frontmatter(text).fields
         description = " ".join(str(fields.get("description") or fields.get("summary") or "").split())
         file = path.relative_to(self._folder.parent).as_posix()
         return f"- {path.parent.name}: {description} (`{file}`)" if description else f"- {path.parent.name} (`{file}`)"
