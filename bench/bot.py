@@ -107,13 +107,14 @@ def house() -> Iterator[Home]:
         yield home
 
 
-def converse(home: Home, script: Script) -> None:
-    """Start the bot, let people talk to it, and end it."""
+def converse(home: Home, script: Script, *, durable: bool = True) -> None:
+    """Start the bot, let people talk to it, and end it; `durable` says whether it waits for the disk."""
+    config = load(home, env={"NANOBOT_SESSIONS__FSYNC": str(durable).lower()})
     with patch("nanobot.app._model", _instant):
-        asyncio.run(app.build(load(home, env={}), home).run(Talker(script), _GREETED))
+        asyncio.run(app.build(config, home).run(Talker(script), _GREETED))
 
 
-def _instant(*preset: object, make: Callable[..., LLM] = app._model) -> LLM:  # noqa: SLF001  what is replaced
+def _instant(*preset: object, make: Callable[..., LLM] = app._model) -> LLM:
     return InstantLLM(make(*preset).info)
 
 

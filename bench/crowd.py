@@ -15,8 +15,7 @@ def measure(scale: Scale) -> Sequence[Figure]:
 
     async def talk(talker: Talker) -> None:
         began = time.perf_counter()
-        for round_ in range(1):
-            await asyncio.gather(*(_talk(talker, f"{round_}-{who}") for who in range(scale.talkers)))
+        await asyncio.gather(*(_talk(talker, f"person-{who}") for who in range(scale.talkers)))
         seconds.append(time.perf_counter() - began)
 
     for _ in range(max(1, scale.runs // 5)):

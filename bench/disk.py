@@ -17,9 +17,7 @@ _FSYNCS = 6
 _IO = Path("/proc/self/io")  # Linux only
 _LINE = b"x" * 400 + b"\n"  # about what a message takes
 
-Kinds = tuple[tuple[str, str], ...]
-
-_KINDS: Kinds = (("a question", "What would you do first?"), ("with a tool", LOOK))
+_KINDS = (("a question", "What would you do first?"), ("with a tool", LOOK))
 
 
 def measure(scale: Scale) -> Sequence[Figure]:
@@ -59,7 +57,8 @@ def _of_size(home: Home, size: int, runs: int) -> Iterator[Figure]:
     for kind, _ in _KINDS:
         note = f"at most {max(written[kind]):,}"
         yield Figure(f"{kind}, {size:,} messages: written", median(written[kind]), "bytes", _BYTES, note)
-        yield Figure(f"{kind}, {size:,} messages: fsync", median(synced[kind]), "times", _FSYNCS, f"at most {max(synced[kind])}")
+        note = f"at most {max(synced[kind])}"
+        yield Figure(f"{kind}, {size:,} messages: fsync", median(synced[kind]), "times", _FSYNCS, note)
 
 
 def _written(home: Home) -> int:

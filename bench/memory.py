@@ -31,7 +31,7 @@ def measure(scale: Scale) -> Sequence[Figure]:
         ]
         with _endpoint() as url:
             home.config.write_text(_CONFIG.format(url=url), encoding="utf-8")
-            whole = [_chat(home) for _ in range(runs + 1)][1:]
+            whole = [_chat(home) for _ in range(runs)]
     took = f"{median(one.seconds for one in whole):.2f} s from start to end"
     return [*bare, Figure("nanobot chat -m, with the client of a real endpoint", _memory(whole), "MB", note=took)]
 

@@ -22,13 +22,14 @@ def measure(scale: Scale) -> Sequence[Figure]:
         files = {size: write_session(Workspace(home.workspace), str(size), size) for size in scale.sizes}
         foreign = _first_turns(home, scale, _originals(home, files))
         opened = _first_turns(home, scale, {})
-        running = _turns(home, scale)
-        append = median(bare_append(home.root / "probe", scale.runs * 4))
+        running, appends = _turns(home, scale)
+        undisturbed, _ = _turns(home, scale, durable=False)
     return [
         *_figures("in a running bot", running),
+        Figure("two bare appends with fsync, in between", 2 * median(appends), "ms", note=_spread(appends)),
+        *_figures("the same without waiting for the disk", undisturbed),
         *_figures("the first after a start", opened),
         *_figures("the first in a session from elsewhere", foreign, has_goal=False),
-        Figure("two bare appends with fsync, for comparison", 2 * append, "ms"),
     ]
 
 
@@ -56,9 +57,13 @@ def _first_turns(home: Home, scale: Scale, originals: dict[Path, Path]) -> Times
     return times
 
 
-def _turns(home: Home, scale: Scale) -> Times:
-    """One after the other through all sessions, so that what else the machine does hits all alike."""
+def _turns(home: Home, scale: Scale, *, durable: bool = True) -> tuple[Times, list[float]]:
+    """One after the other through all sessions, so that what else the machine does hits all alike.
+
+    Also returns what it costs at the same time to append a line and wait for the disk.
+    """
     times: Times = {size: [] for size in scale.sizes}
+    appends: list[float] = []
 
     async def talk(talker: Talker) -> None:
         for turn in range(_WARM_UP + 2 * scale.runs):
@@ -66,9 +71,10 @@ def _turns(home: Home, scale: Scale) -> Times:
                 took = await talker.ask(str(size))
                 if turn >= _WARM_UP:
                     times[size].append(took)
+            appends.extend(bare_append(home.root / "probe", 2))
 
-    converse(home, talk)
-    return times
+    converse(home, talk, durable=durable)
+    return times, appends
 
 
 def _figures(what: str, times: Times, *, has_goal: bool = True) -> Sequence[Figure]:

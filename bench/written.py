@@ -13,12 +13,12 @@ from nanobot.store.session_files import SessionFiles
 from nanobot.transcript import Message, Usage
 from nanobot.workspace import PRIVATE_FOLDER, Workspace
 
-_WORDS = (
-    "the a of and to in is that it for was on are with as at be this have from or by one had not but what all were "
-    "when we there can an your which their if do will each about how up out them then she many some so these would "
-    "other into has more two like him see time could no make than first been its who now people my made over did "
-    "down only way find use may water long little very after words called just where most know garden letter train"
-).split()
+_WORDS = """
+the a of and to in is that it for was on are with as at be this have from or by one had not but what all were
+when we there can an your which their if do will each about how up out them then she many some so these would
+other into has more two like him see time could no make than first been its who now people my made over did
+down only way find use may water long little very after words called just where most know garden letter train
+"""
 _BEGAN = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 _ASKED, _ANSWERED = (5, 40), (30, 110)  # words
 
@@ -66,4 +66,4 @@ def _talk(messages: int) -> Iterator[Message]:
 
 
 def _text(chance: random.Random, words: tuple[int, int]) -> str:
-    return " ".join(chance.choices(_WORDS, k=chance.randint(*words)))
+    return " ".join(chance.choices(_WORDS.split(), k=chance.randint(*words)))

@@ -138,7 +138,7 @@ class TokenEstimator:
         return self._cache[key]
 
     def count_all(self, messages: Sequence[Message]) -> Counts:
-        """The sum of the counts of messages that are counted for the first time: several times quicker than one by one."""
+        """The sum of the counts of messages; for those counted for the first time quicker than one by one."""
         texts = [text for message in messages for text in _texts_of(message)]
         calls = sum(len(message.tool_calls) for message in messages)
         return Counts(_texts(texts) + _around(messages=len(messages), calls=calls))

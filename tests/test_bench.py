@@ -1,0 +1,27 @@
+"""Each benchmark runs, on a small scale; how fast is not asked here."""
+
+import importlib
+
+import pytest
+
+from bench.__main__ import BENCHMARKS
+from bench.figures import SMALL, Figure, rows, table
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_a_benchmark_runs(name: str) -> None:
+    figures = importlib.import_module(f"bench.{name}").measure(SMALL)
+
+    assert figures
+    assert all(figure.value > 0 for figure in figures)
+
+
+def test_the_table_says_which_goals_are_missed() -> None:
+    figures = [Figure("quick", 0.5, "ms", 1.0), Figure("slow", 2.0, "ms", 1.0, "why"), Figure("just so", 1234.5, "ms")]
+
+    first, quick, slow, other, _ = (line.split() for line in table(rows("a title", figures)).split("\n"))
+
+    assert first == ["a", "title", "median", "goal"]
+    assert quick == ["quick", "0.5", "ms", "≤", "1", "met"]
+    assert slow == ["slow", "2", "ms", "≤", "1", "missed", "why"]
+    assert other == ["just", "so", "1,234", "ms"]
