@@ -135,7 +135,7 @@ class Stream(Protocol):
         ...
 
     def waiting(self, seconds: float, kind: LLMErrorKind) -> None:
-        """The model cannot answer now; the next attempt is in so many seconds."""
+        """The model cannot answer now; the next attempt is in so many seconds. "engine": it is being loaded."""
         ...
 
     def fallback(self, preset: str, kind: LLMErrorKind) -> None:
