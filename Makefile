@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: chat check test bench crash clean help
+.PHONY: chat check test bench bench-recall crash clean help
 
 help:            ## Show this list
 	@grep -hE '^[a-z-]+: *[^#]*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 16
@@ -22,10 +22,13 @@ test: $(VENV)/.dev   ## Run the tests
 	@$(BIN)/pytest -m "not slow"
 
 crash: $(VENV)/.dev  ## kill -9 at random moments, then look what is left
-	@$(BIN)/pytest -m slow tests/crash
+	@$(BIN)/pytest -n 0 -m slow tests/crash
 
 bench: $(VENV)/.dev  ## Measure, and print a table
 	@$(BIN)/python -m bench
+
+bench-recall: $(VENV)/.dev  ## Evidence recall on the conversations in DATA=<folder>
+	@$(BIN)/python -m bench.recall $(DATA)
 
 clean:           ## Remove what the other targets made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -6,6 +6,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
+from nanobot.agent.compact import compact_messages
 from nanobot.agent.skills import Skills
 from nanobot.memory.cut import Shown, cut
 from nanobot.memory.markdown import without_comments
@@ -14,9 +15,6 @@ from nanobot.messages import InboundMessage
 from nanobot.ports import Clock, Document, Documents, ModelInfo
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
-
-COMPACT_MESSAGES = 6
-"""How many of the last messages a small model reads: more than a few turns drown it."""
 
 MEMORY = "memory/MEMORY.md"
 
@@ -94,7 +92,7 @@ class ContextBuilder:
         texts = [part.shown.text for part in parts]
         last = self._last.get(model.compact)
         if last is None or last[0] != texts:
-            text = _compact(parts) if model.compact else _full(parts)
+            text = parts[0].shown.text if model.compact else _full(parts)
             last = self._last[model.compact] = texts, Prompt(Message(role="system", content=text), parts)
         return last[1]
 
@@ -110,8 +108,11 @@ class ContextBuilder:
         return "\n".join(["<context>", *map(_one_line, rows), "</context>"])
 
     def messages(self, model: ModelInfo, prompt: Prompt, replay: Sequence[Message]) -> list[Message]:
-        """What the model is sent. A small one reads only the last few words that were said."""
-        return [prompt.message, *(_last_words(replay) if model.compact else replay)]
+        """What the model is sent."""
+        if not model.compact:
+            return [prompt.message, *replay]
+        soul, *known = (part.shown.text for part in prompt.parts)
+        return compact_messages(soul, "\n".join(known), replay)
 
     def _parts(self) -> list[Part]:
         files, budgets = self._workspace, self._budgets
@@ -148,24 +149,6 @@ def _full(parts: Iterable[Part]) -> str:
         if part.shown.text
     )
     return "\n\n".join([IDENTITY.strip(), *texts])
-
-
-def _compact(parts: Sequence[Part]) -> str:
-    """Character first, then what is known as plain lines: headings and marks would be taken for talk."""
-    soul, *known = (part.shown.text for part in parts)
-    facts = [line.strip().removeprefix("- ") for text in known for line in text.splitlines()]
-    lines = [line for line in facts if line and not line.startswith("#")]
-    return "\n".join([soul, *(["", "What you know about the user:", *lines] if lines else [])])
-
-
-def _last_words(replay: Sequence[Message]) -> list[Message]:
-    said = [
-        Message(role=message.role, content=message.content, files=message.files)
-        for message in replay
-        if message.content and message.role in ("user", "assistant")
-    ][-COMPACT_MESSAGES:]
-    first = next((i for i, message in enumerate(said) if message.role == "user"), 0)
-    return said[first:]
 
 
 def _one_line(text: str) -> str:

@@ -23,7 +23,7 @@ from nanobot.ports import Clock, ModelInfo, Reply, Request, Stream
 WINDOW = 4096
 """Tokens that a local model is given to read unless configured: memory grows with them, and so does waiting."""
 
-LONGEST = 300
+LONGEST = 150
 """Tokens of an answer of the embedded model. Beyond, it only repeats itself; so it ends there and is not continued."""
 
 BATCH = 64
