@@ -5,10 +5,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from unittest.mock import patch
 
 from bench.bot import LOOK, Talker, converse, house
-from bench.figures import Figure, Scale, median, milliseconds
+from bench.figures import Figure, Scale, milliseconds
 from bench.written import write_session
 from nanobot.workspace import Home, Workspace
 

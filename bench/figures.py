@@ -4,11 +4,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from unicodedata import east_asian_width
+from typing import Self
 
-__all__ = ["FULL", "SMALL", "Figure", "Scale", "median", "milliseconds", "rows"]
-
-_HEAD = ("", "median", "goal", "", "")
+_HEAD = ("", "median", "least", "goal", "", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +25,22 @@ SMALL = Scale(sizes=(0, 600), runs=1, loaded=600, talkers=5)
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A median; `goal` is the most it should be, None where it is shown for comparison only."""
+    """A median; `goal` is the most it should be, None where it is shown for comparison only.
+
+    `least` is the best of the runs: what it costs while the machine does nothing else.
+    """
 
     what: str
     value: float
     unit: str
     goal: float | None = None
     note: str = ""
+    least: float | None = None
+
+    @classmethod
+    def of(cls, what: str, values: Sequence[float], unit: str, goal: float | None = None, note: str = "") -> Self:
+        """Of several runs."""
+        return cls(what, median(values), unit, goal, note, min(values))
 
     @property
     def missed(self) -> bool:
@@ -52,7 +59,7 @@ def rows(title: str, figures: Iterable[Figure]) -> list[tuple[str, ...]]:
 
 def table(lines: Sequence[tuple[str, ...]]) -> str:
     """The rows in columns; numbers stand at the right."""
-    widths = [max(_width(line[i]) for line in lines) for i in range(len(_HEAD))]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(_line(line, widths).rstrip() for line in lines)
 
 
@@ -63,9 +70,10 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 def _row(figure: Figure) -> tuple[str, ...]:
+    least = "" if figure.least is None else _number(figure.least)
     goal = "" if figure.goal is None else f"≤ {_number(figure.goal)}"
     verdict = "" if figure.goal is None else "missed" if figure.missed else "met"
-    return f"  {figure.what}", f"{_number(figure.value)} {figure.unit}".strip(), goal, verdict, figure.note
+    return f"  {figure.what}", f"{_number(figure.value)} {figure.unit}".strip(), least, goal, verdict, figure.note
 
 
 def _number(value: float) -> str:
@@ -73,10 +81,6 @@ def _number(value: float) -> str:
 
 
 def _line(line: tuple[str, ...], widths: Sequence[int]) -> str:
-    what, value, goal, *rest = line
-    cells = [what + " " * (widths[0] - _width(what)), value.rjust(widths[1]), goal.rjust(widths[2])]
-    return "  ".join([*cells, *(text.ljust(width) for text, width in zip(rest, widths[3:], strict=True))])
-
-
-def _width(text: str) -> int:
-    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
+    what, value, least, goal, verdict, note = line
+    cells = [what.ljust(widths[0]), value.rjust(widths[1]), least.rjust(widths[2]), goal.rjust(widths[3])]
+    return "  ".join([*cells, verdict.ljust(widths[4]), note])

@@ -1,10 +1,11 @@
 """Opening a long session, and what of it goes to the model."""
 
 import asyncio
+import time
 from collections.abc import Sequence
 
 from bench.bot import Talker, converse, house
-from bench.figures import Figure, Scale, median, milliseconds
+from bench.figures import Figure, Scale, milliseconds
 from bench.written import write_session
 from nanobot.agent.conversation import Conversations
 from nanobot.app import BYTES_PER_TOKEN, WINDOW
@@ -24,10 +25,11 @@ def measure(scale: Scale) -> Sequence[Figure]:
             write_session(Workspace(home.workspace), name, scale.loaded)
         converse(home, _one_turn)
         count = f"{scale.loaded:,} messages"
+        small, large = (f"load, {count}, {window // 1000}k window" for window in (WINDOW, _LARGE_WINDOW))
         return [
-            _load(home, "ours", WINDOW, scale.runs, f"load, {count}, {WINDOW // 1000}k window"),
-            _load(home, "foreign", WINDOW, scale.runs, f"load, {count}, {WINDOW // 1000}k window, from elsewhere"),
-            _load(home, "foreign", _LARGE_WINDOW, scale.runs, f"load, {count}, {_LARGE_WINDOW // 1000}k window"),
+            asyncio.run(_load(home, "ours", WINDOW, scale.runs, small)),
+            asyncio.run(_load(home, "foreign", WINDOW, scale.runs, f"{small}, from elsewhere")),
+            asyncio.run(_load(home, "foreign", _LARGE_WINDOW, scale.runs, f"{large}, from elsewhere", None)),
             _replay(home, scale.runs),
         ]
 
@@ -36,18 +38,14 @@ async def _one_turn(talker: Talker) -> None:
     await talker.ask("ours")  # now it says where its window begins
 
 
-def _load(home: Home, name: str, window: int, runs: int, what: str) -> Figure:
-    read = 0
-
-    async def load() -> None:
-        nonlocal read
+async def _load(home: Home, name: str, window: int, runs: int, what: str, goal: float | None = _LOAD) -> Figure:
+    times: list[float] = []
+    for _ in range(runs * 4):
         store = SessionManager(Workspace(home.workspace), replay_bytes=BYTES_PER_TOKEN * window)
-        read = len((await store.load(f"cli:{name}")).messages)
-
-    with asyncio.Runner() as runner:
-        runner.run(load())
-        times = milliseconds(lambda: runner.run(load()), runs * 4)
-    return Figure(what, median(times), "ms", _LOAD, f"{read:,} messages read")
+        began = time.perf_counter()
+        session = await store.load(f"cli:{name}")
+        times.append((time.perf_counter() - began) * 1000)
+    return Figure.of(what, times, "ms", goal, f"{len(session.messages):,} messages read")
 
 
 def _replay(home: Home, runs: int) -> Figure:
@@ -60,4 +58,4 @@ def _replay(home: Home, runs: int) -> Figure:
         return len(conversation.replay())
 
     count = replay()
-    return Figure("history for a request", median(milliseconds(replay, runs * 40)), "ms", _REPLAY, f"{count} messages")
+    return Figure.of("history for a request", milliseconds(replay, runs * 40), "ms", _REPLAY, f"{count} messages")

@@ -6,9 +6,9 @@ import re
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 
 from bench.disk import bare_append
-from bench.figures import median
 
 
 def machine() -> str:

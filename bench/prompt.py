@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from bench.bot import house
-from bench.figures import Figure, Scale, median
+from bench.figures import Figure, Scale
 from nanobot.agent.context import Budgets, ContextBuilder
 from nanobot.agent.skills import Skills
 from nanobot.config import load
@@ -47,8 +47,8 @@ async def _measure(home: Home, runs: int) -> Sequence[Figure]:
     warm = [await _build(context) for _ in range(runs * 20)]
     size = len(context.prompt(_MODEL).message.content or "")
     return [
-        Figure("warm", median(warm), "ms", _WARM, f"{_NOTES} notes, {size:,} characters"),
-        Figure("cold, all files read", median(cold), "ms"),
+        Figure.of("warm", warm, "ms", _WARM, f"{_NOTES} notes, {size:,} characters"),
+        Figure.of("cold, all files read", cold, "ms"),
     ]
 
 

@@ -1,8 +1,9 @@
 """How long `nanobot` takes to say what it is."""
 
 from collections.abc import Sequence
+from statistics import median
 
-from bench.figures import Figure, Scale, median
+from bench.figures import Figure, Scale
 from bench.process import NANOBOT, PYTHON, Spent, spend
 
 _SECONDS = 0.15
@@ -20,22 +21,22 @@ def measure(scale: Scale) -> Sequence[Figure]:
         asyncio.append(spend(_ASYNCIO))
         for option, command in _COMMANDS.items():
             spent[option].append(spend(command))
-    unit = _seconds(asyncio)
+    unit = median(_seconds(asyncio))
     return [
         *(figure for option in _COMMANDS for figure in _figures(option, spent[option], unit)),
-        Figure('python -c "import asyncio", for comparison', unit, "s", note=_memory(asyncio)),
+        Figure.of('python -c "import asyncio", for comparison', _seconds(asyncio), "s", note=_memory(asyncio)),
     ]
 
 
 def _figures(option: str, spent: Sequence[Spent], unit: float) -> Sequence[Figure]:
     return [
-        Figure(f"nanobot {option}", _seconds(spent), "s", _SECONDS, _memory(spent)),
-        Figure(f"nanobot {option} : import asyncio", _seconds(spent) / unit, "times", _RATIO),
+        Figure.of(f"nanobot {option}", _seconds(spent), "s", _SECONDS, _memory(spent)),
+        Figure(f"nanobot {option} : import asyncio", median(_seconds(spent)) / unit, "times", _RATIO),
     ]
 
 
-def _seconds(spent: Sequence[Spent]) -> float:
-    return median(one.seconds for one in spent)
+def _seconds(spent: Sequence[Spent]) -> Sequence[float]:
+    return [one.seconds for one in spent]
 
 
 def _memory(spent: Sequence[Spent]) -> str:

@@ -3,10 +3,11 @@
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 
 from bench.bot import Talker, converse, house
 from bench.disk import bare_append
-from bench.figures import Figure, Scale, median
+from bench.figures import Figure, Scale
 from bench.written import write_session
 from nanobot.workspace import Home, Workspace
 
@@ -26,7 +27,7 @@ def measure(scale: Scale) -> Sequence[Figure]:
         undisturbed, _ = _turns(home, scale, durable=False)
     return [
         *_figures("in a running bot", running),
-        Figure("two bare appends with fsync, in between", 2 * median(appends), "ms", note=_spread(appends)),
+        Figure.of("two bare appends with fsync, in between", [2 * append for append in appends], "ms"),
         *_figures("the same without waiting for the disk", undisturbed),
         *_figures("the first after a start", opened),
         *_figures("the first in a session from elsewhere", foreign, has_goal=False),
@@ -82,8 +83,8 @@ def _figures(what: str, times: Times, *, has_goal: bool = True) -> Sequence[Figu
     smallest, *_, largest = medians
     return [
         *(
-            Figure(f"{what}, {size:,} messages", value, "ms", _GOAL if has_goal else None, _spread(times[size]))
-            for size, value in medians.items()
+            Figure.of(f"{what}, {size:,} messages", taken, "ms", _GOAL if has_goal else None)
+            for size, taken in times.items()
         ),
         Figure(
             f"{what}, {largest:,} : {smallest:,}",
@@ -92,7 +93,3 @@ def _figures(what: str, times: Times, *, has_goal: bool = True) -> Sequence[Figu
             _FLAT if has_goal else None,
         ),
     ]
-
-
-def _spread(times: list[float]) -> str:
-    return f"{min(times):.2f} to {max(times):.2f}"
