@@ -61,14 +61,17 @@ class Facts:
 
     async def remember(self, text: str) -> Remembered:
         """Save a fact as a line of MEMORY.md, unless the guard refuses it. Raises StoreError; then nothing changed."""
+        if len(text.strip()) > MOST:  # first, since the guard takes its time over a long text
+            return Remembered("too_long")
+        return await asyncio.to_thread(self._remember, text)
+
+    def _remember(self, text: str) -> Remembered:
         fact = _one_line(text)
         if not fact:
             return Remembered("nothing")
-        if secret := refusal(text) or refusal(fact):
+        if secret := refusal(text) or refusal(fact):  # lines may hide a secret, and may make one
             return Remembered("secret", secret=secret)
-        if len(fact) > MOST:
-            return Remembered("too_long")
-        return await asyncio.to_thread(self._save, fact)
+        return self._save(fact)
 
     def _save(self, fact: str) -> Remembered:
         line = f"- {fact} ({self._clock.now().date().isoformat()})"

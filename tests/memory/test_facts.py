@@ -105,6 +105,11 @@ async def test_what_is_empty_or_too_long_is_refused(path: Path) -> None:
     assert written(path) == ""
 
 
+async def test_what_is_too_long_is_refused_before_it_is_searched_for_secrets(path: Path) -> None:
+    """The search takes a second for a megabyte."""
+    assert (await facts_in(path).remember("my password is hunter2 " * MOST)).outcome == "too_long"
+
+
 async def test_a_fact_beyond_what_the_model_reads_is_saved_and_that_is_said(path: Path) -> None:
     write(path, "- filler line\n" * 4000)
 
