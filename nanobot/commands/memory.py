@@ -18,13 +18,13 @@ def memory_command(notebook: Notebook, *, budget: int) -> Command:
 
     async def handle(call: Call) -> Answer:
         if not _is_owners(call):
-            return Answer(call.say("memory.not_here"))
+            return Answer(call.say("memory.not_here"), failed=True)
         await notebook.refresh()
         if not call.argument:
             return Answer("\n".join(_overview(notebook, budget, call)))
         note = notebook.find(call.argument)
         if note is None:
-            return Answer(call.say("memory.no_such_note", name=call.argument))
+            return Answer(call.say("memory.no_such_note", name=call.argument), failed=True)
         return Answer("\n\n".join(_shown(notebook, note, call)))
 
     return Command("memory", handle, immediate=True, role=Role.OWNER)
@@ -35,8 +35,9 @@ def remember_command(facts: Facts) -> Command:
 
     async def handle(call: Call) -> Answer:
         if not _is_owners(call):
-            return Answer(call.say("memory.not_here"))
-        return Answer((await facts.remember(call.argument)).told(call.language))
+            return Answer(call.say("memory.not_here"), failed=True)
+        remembered = await facts.remember(call.argument)
+        return Answer(remembered.told(call.language), failed=not remembered.done)
 
     return Command("remember", handle, immediate=True, role=Role.OWNER)
 

@@ -41,6 +41,11 @@ class Remembered:
     secret: SecretKind | None = None
     in_view: bool = True
 
+    @property
+    def done(self) -> bool:
+        """Whether it is remembered now."""
+        return self.outcome in ("saved", "known")
+
     def told(self, language: Language) -> str:
         """What the person reads about it."""
         if self.outcome == "saved" and not self.in_view:

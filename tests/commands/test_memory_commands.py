@@ -76,6 +76,22 @@ async def test_a_memory_too_long_for_the_prompt_is_said_to_be(folder: Path) -> N
     assert "of 9,000 bytes fit" in (await commands(folder)[0].handler(call())).text
 
 
+async def test_an_answer_says_whether_what_was_asked_for_was_done(folder: Path) -> None:
+    memory, remember = commands(folder)
+
+    said = [
+        await remember.handler(call(text)) for text in ("tea at five", "Tea at five.", "", "my password is hunter2")
+    ]
+    shown = [await memory.handler(call(name)) for name in ("", "nothing")]
+    elsewhere = [await command.handler(call("x", authority=IN_A_GROUP)) for command in (memory, remember)]
+
+    assert [answer.failed for answer in (*said, *shown, *elsewhere)] == [
+        *(False, False, True, True),
+        *(False, True),
+        *(True, True),
+    ]
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_every_problem_has_a_sentence(folder: Path, language: Language) -> None:
     (folder / "MEMORY.md").mkdir()
