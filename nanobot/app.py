@@ -105,9 +105,9 @@ class App:
         with WorkspaceLock(self._workspace):
             await asyncio.to_thread(prepare, self._workspace, template_folder())
             try:
+                await self._recover(address)
                 async with asyncio.TaskGroup() as tasks:
                     serving = [tasks.create_task(self._dispatcher.run()), tasks.create_task(self._deliver(channel))]
-                    await self._recover(address)
                     tasks.create_task(asyncio.to_thread(self._models.get(address.session_key)[0].warm))
                     await channel.listen(self._bus.publish)
                     for task in serving:

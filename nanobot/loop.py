@@ -176,8 +176,8 @@ def _arguments(call: ToolCall, *, cut: bool) -> dict[str, object] | str:
             "Do it in several smaller calls (write a file piece by piece)."
         )
     try:
-        arguments = json.loads(call.arguments or "{}")
-    except ValueError as error:
+        arguments = json.loads(call.arguments or "{}", parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
         start = call.arguments[:200]
         return f"the arguments of {call.name} are not valid JSON ({error}), so it was not run. They began: {start}"
     if not isinstance(arguments, dict):
@@ -189,7 +189,17 @@ def _arguments(call: ToolCall, *, cut: bool) -> dict[str, object] | str:
 
 def _as_object(call: ToolCall, arguments: dict[str, object] | str) -> str:
     """What is stored and sent back must be JSON of an object, or endpoints refuse the conversation for ever."""
-    return call.arguments if isinstance(arguments, dict) and call.arguments.strip() else "{}"
+    if not isinstance(arguments, dict) or not call.arguments.strip():
+        return "{}"
+    if r"\ud" not in call.arguments.lower():
+        return call.arguments
+    text = json.dumps(arguments, ensure_ascii=False)  # Python reads half a surrogate pair, strict parsers do not
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _refuse(constant: str) -> None:
+    """NaN and Infinity: Python reads them, JSON does not know them."""
+    raise ValueError(f"{constant} is no JSON")
 
 
 async def _side_by_side(work: Iterable[Coroutine[None, None, None]]) -> None:

@@ -53,6 +53,9 @@ class Conversation:
 
         The model's own words come from the least trusted text that it has read in this turn.
         """
+        if self._running and self._running[0].turn != turn:  # that one broke off: nothing more could be written
+            self._over += legal(self._running)
+            self._running = []
         origin = message.origin
         if origin is None and message.role == "assistant":
             origin = least(*(line.origin for line in self._running if line.origin))

@@ -73,7 +73,7 @@ def _another(call: _Growing, call_id: str, name: str) -> bool:
 def _is_whole(arguments: str) -> bool:
     try:
         json.loads(arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

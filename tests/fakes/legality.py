@@ -26,14 +26,21 @@ def _assistant(message: Mapping[str, Any]) -> str | None:
     if not calls and not (message.get("content") or "").strip():
         return "an assistant message with neither text nor tool calls"
     for call in calls or ():
-        try:
-            arguments = json.loads(call["function"]["arguments"])
-        except ValueError:
-            arguments = None
+        arguments = _strictly(call["function"]["arguments"])
         if not isinstance(arguments, dict):
             return f"the arguments of {call['function']['name']} are not a JSON object"
     ids = [call["id"] for call in calls or ()]
     return "two tool calls have the same id" if len(set(ids)) < len(ids) else None
+
+
+def _strictly(text: str) -> object:
+    """What a strict parser makes of JSON; None if it is none: Python lets NaN and halves of surrogate pairs pass."""
+    try:
+        value = json.loads(text)
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        return None
+    return value
 
 
 def _calls_and_results(messages: Sequence[Mapping[str, Any]]) -> str | None:
