@@ -1,0 +1,191 @@
+"""A model's bad days, as the person at the other end lives through them."""
+
+import asyncio
+import json
+
+import pytest
+
+from nanobot.channels.terminal.person import at
+from tests.cases.person import HERE, Desk
+from tests.cases.test_sessions_stay_sound import is_prefix
+from tests.fakes.openai_answers import Answer, Ping, Reset, Send, Wait, beginning, call, chunks, fail, say
+
+THE_ANSWER = "The answer is 42, and nothing else."
+PIECES = [
+    pytest.param(beginning("The answer is 4"), id="the connection closes"),
+    pytest.param(chunks({"content": "The answer is 4"}, finish=None), id="done without a reason"),
+    pytest.param(beginning("The answer is 4", Send(b'data: {"choices":[{"ind'), Reset()), id="torn within a line"),
+    pytest.param(beginning("The answer is 4", Send(b'data: {"error": {"message": "overloaded"}}\n\n')), id="an error"),
+]
+
+
+@pytest.mark.parametrize("piece", PIECES)
+async def test_an_answer_that_breaks_off_is_asked_for_again_and_stands_there_once(desk: Desk, piece: Answer) -> None:
+    desk.configure({"attempts": 2})
+    desk.server.will(piece, say(THE_ANSWER), say("next"))
+    async with desk.start() as person:
+        assert (await person.ask("what is it?")).text == THE_ANSWER
+        assert person.screens()[-1] == THE_ANSWER
+        assert len(person.notices()) == 1
+        await person.ask("next")
+    assert desk.said_by_the_model() == [THE_ANSWER, "next"]
+    assert is_prefix(desk.sent(1), desk.sent(2))
+    assert desk.server.requests[0].raw == desk.server.requests[1].raw
+
+
+async def test_an_answer_that_always_breaks_off_is_never_taken_for_a_whole_one(desk: Desk) -> None:
+    desk.configure({"attempts": 2})
+    desk.server.will(beginning("The answer"), beginning("The answer is 4"), say("next"))
+    async with desk.start() as person:
+        answer = await person.ask("what is it?")
+        assert answer.failed
+        assert answer.text.startswith("The answer is 4\n\n[cut off here")
+        await person.ask("next")
+    kept = [line for line in desk.messages() if line["role"] == "assistant"]
+    assert [(line["content"], line.get("incomplete")) for line in kept] == [("The answer is 4", "cut"), ("next", None)]
+    assert "cut off here" not in json.dumps(desk.sent(2))
+
+
+async def test_an_answer_at_the_output_limit_is_one_text_and_stored_once(desk: Desk) -> None:
+    desk.server.will(say("One, two,", finish="length"), say(" three.", finish="stop"), say("next"))
+    async with desk.start() as person:
+        assert (await person.ask("count")).text == "One, two, three."
+        await person.ask("next")
+    assert desk.said_by_the_model() == ["One, two, three.", "next"]
+    assert desk.server.requests[0].raw != desk.server.requests[1].raw
+
+
+CUT = '{"path":"notes.md","content":"line 1\\nline'
+BROKEN_CALLS = [
+    pytest.param(call(("write_file", CUT), finish="length"), id="cut, and it says so"),
+    pytest.param(call(("write_file", CUT), finish="tool_calls"), id="cut, and it denies it"),
+    pytest.param(call(("write_file", CUT), finish="stop"), id="cut, and all is said to be well"),
+    pytest.param(call(("write_file", '{"path":"notes.md"}'), finish="length"), id="cut where it still is JSON"),
+    pytest.param(call(("write_file", "null")), id="null"),
+    pytest.param(call(("write_file", '["notes.md"]')), id="a list"),
+    pytest.param(call(("write_file", '{"path":"notes.md","content":NaN}')), id="a number that JSON has not"),
+    pytest.param(call(("write_file", '{"path":"notes.md","content":' + "[" * 5000)), id="without bottom"),
+    pytest.param(call(("write_file", '{"path":"notes.md","content":1' + "0" * 5000 + "}")), id="an endless number"),
+    pytest.param(call(("write_file", '{"path":"notes.md\\ud83d","content":7}')), id="half a character"),
+    pytest.param(call(("wrïte file!", '{"path":"notes.md","content":"x"}')), id="a tool that is not there"),
+]
+
+
+@pytest.mark.parametrize("broken", BROKEN_CALLS)
+async def test_a_broken_call_runs_nothing_and_does_not_poison_the_conversation(desk: Desk, broken: Answer) -> None:
+    desk.server.will(broken, say("I could not."), say("next"))
+    async with desk.start() as person:
+        assert (await person.ask("write a note")).text == "I could not."
+        assert (await person.ask("next")).text == "next"
+    assert not list(desk.workspace.root.glob("notes*"))
+    told = [message["content"] for message in desk.sent(1) if message["role"] == "tool"]
+    assert len(told) == 1
+    assert told[0].startswith("Error: ")
+    assert is_prefix(desk.sent(1), desk.sent(2))
+
+
+async def test_arguments_may_be_empty_or_an_object_at_once(desk: Desk) -> None:
+    whole = {
+        "index": 0,
+        "id": "w",
+        "type": "function",
+        "function": {"name": "list_dir", "arguments": {"path": "memory"}},
+    }
+    desk.server.will(call(("list_dir", "")), chunks({"tool_calls": [whole]}, finish="tool_calls"), say("ok"))
+    async with desk.start() as person:
+        assert (await person.ask("list")).text == "ok"
+    told = [message["content"] for message in desk.sent(2) if message["role"] == "tool"]
+    assert "SOUL.md" in told[0]
+    assert "MEMORY.md" in told[1]
+
+
+async def test_a_model_that_repeats_its_mistake_is_not_asked_for_ever(desk: Desk) -> None:
+    desk.server.otherwise = lambda _: call(("write_file", CUT))
+    async with desk.start() as person:
+        notice = await person.ask("write a note")
+    assert (notice.kind, notice.failed) == ("notice", True)
+    assert len(desk.server.requests) <= 3
+
+
+async def test_an_endpoint_that_only_says_it_is_alive_holds_up_nobody(desk: Desk) -> None:
+    desk.configure({"timeout": "10s", "idle_timeout": "5s"})
+    desk.server.will(Answer((Ping(),)), say("hello"), say("other"))
+    async with desk.start() as person:
+        asked = await person.say("hello?")
+        hanging = await desk.server.received()
+        await desk.clock.sleeping()
+        assert (await person.ask("hi", at("elsewhere"))).text == "hello"
+        desk.clock.advance(11)
+        await person.until(lambda: any(message.reply_to == asked for message in person.said))
+        assert (await person.ask("still there?")).text == "other"
+        async with asyncio.timeout(20):
+            await hanging.gone.wait()
+    assert [message.kind for message in person.said if message.address == HERE] == ["notice", "answer"]
+    assert [line["content"] for line in desk.messages()] == ["hello?", "still there?", "other"]
+
+
+async def test_a_stop_during_an_answer_keeps_the_half_as_a_half_and_closes_the_connection(desk: Desk) -> None:
+    desk.server.will(beginning("Half an ans", Ping()), say("next"))
+    async with desk.start() as person:
+        await person.say("talk")
+        await person.until(lambda: person.screens()[-1:] == ["Half an ans"])
+        await person.ask("/stop")
+        async with asyncio.timeout(20):
+            await desk.server.requests[0].gone.wait()
+        assert (await person.ask("go on")).text == "next"
+    assert [line.get("incomplete") for line in desk.messages() if line["role"] == "assistant"] == ["interrupted", None]
+
+
+async def test_a_long_wait_is_told_at_once_and_not_sat_out(desk: Desk) -> None:
+    desk.configure({"attempts": 4})
+    desk.server.will(fail(429, "slow down", retry_after="3600"), say("ok"))
+    async with desk.start() as person:
+        notice = await person.ask("hi")
+        assert "60 min" in notice.text
+        assert (await person.ask("again")).text == "ok"
+    assert desk.clock.monotonic() < 5
+    assert len(desk.server.requests) == 2
+
+
+REASONING = [
+    (["<thi", "nk>secret plan</th", "ink>Hello", " wor", "ld"], "Hello world"),
+    (["Hi ", "<think>secret plan, never closed"], "Hi"),
+    (["<thinking>secret plan</thinking>ok"], "ok"),
+    (
+        ["Use the `<think>` tag:\n```\n<think>demo</think>\n```"],
+        "Use the `<think>` tag:\n```\n<think>demo</think>\n```",
+    ),
+]
+
+
+@pytest.mark.parametrize(("pieces", "answer"), REASONING)
+async def test_reasoning_is_neither_shown_nor_kept_nor_sent_again(desk: Desk, pieces: list[str], answer: str) -> None:
+    desk.server.will(chunks(*({"content": piece} for piece in pieces)), say("next"))
+    async with desk.start() as person:
+        assert (await person.ask("hi")).text == answer
+        await person.ask("next")
+    assert not any("secret" in screen or screen.endswith("<thi") for screen in person.screens())
+    assert desk.said_by_the_model() == [answer, "next"]
+    assert "secret" not in desk.server.requests[1].raw.decode()
+
+
+async def test_reasoning_before_a_call_of_a_tool_is_not_part_of_the_remark(desk: Desk) -> None:
+    found = call(("list_dir", {"path": "."}), text="<think>secret plan</think>I look.")
+    desk.server.will(found, chunks({"reasoning_content": "secret plan"}, {"content": "Done."}))
+    async with desk.start() as person:
+        assert (await person.ask("hi")).text == "Done."
+    assert desk.said_by_the_model() == ["I look.", "Done."]
+    assert "secret" not in desk.session.read_text() + json.dumps(person.screens())
+
+
+async def test_what_is_said_during_a_slow_answer_is_neither_lost_nor_answered_twice(desk: Desk) -> None:
+    go_on = asyncio.Event()
+    desk.server.will(beginning("I am", Wait(go_on), *say(" here.").parts), say("Yes."))
+    async with desk.start() as person:
+        first = await person.say("are you there?")
+        await person.until(lambda: person.screens()[-1:] == ["I am"])
+        second = await person.say("hello?")
+        go_on.set()
+        await person.until(lambda: {first, second} <= {message.reply_to for message in person.said})
+    assert [message.text for message in person.said] == ["I am here.", "Yes."]
+    assert [line["content"] for line in desk.messages()] == ["are you there?", "I am here.", "hello?", "Yes."]
