@@ -1,5 +1,6 @@
 """One turn, from a person's words to the bot's answer, in sessions of different lengths."""
 
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,9 +54,16 @@ def _first_turns(home: Home, scale: Scale, originals: dict[Path, Path]) -> Times
 
             for path, copy in originals.items():
                 if path.stem == str(size):
-                    shutil.copyfile(copy, path)
+                    _put_back(copy, path)
             converse(home, talk)
     return times
+
+
+def _put_back(copy: Path, path: Path) -> None:
+    """To the disk itself, or the turn would wait for that."""
+    shutil.copyfile(copy, path)
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
 
 
 def _turns(home: Home, scale: Scale, *, durable: bool = True) -> tuple[Times, list[float]]:
