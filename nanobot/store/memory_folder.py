@@ -20,11 +20,14 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 class MemoryFolder:
     """A MemoryStore on disk. Others edit these files, too: nothing of theirs is written over."""
 
-    def __init__(self, path: Path, documents: Documents) -> None:
-        """`path` is that of MEMORY.md; the notes are the Markdown files beside it."""
+    def __init__(self, path: Path, documents: Documents, lock: "threading.Lock | None" = None) -> None:
+        """`path` is that of MEMORY.md; the notes are the Markdown files beside it.
+
+        `lock` is held while the file is replaced; to be shared with whoever else in this process writes it.
+        """
         self._path = path
         self._documents = documents
-        self._one_writer = threading.Lock()
+        self._one_writer = lock or threading.Lock()
         self._paths: dict[str, Path] = {}  # making a path costs more than the stat it is for
 
     @property

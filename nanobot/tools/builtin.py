@@ -1,5 +1,6 @@
 """The tools that every nanobot has."""
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from nanobot.tools.files import ReadFile
 from nanobot.tools.paths import Sandbox
 from nanobot.tools.search import FindFiles, Grep, ListDir
 from nanobot.tools.shell import Exec, ExecPolicy
-from nanobot.tools.spill import MAX_RESULT, Spill
+from nanobot.tools.spill import Spill
 from nanobot.tools.writing import EditFile, Guard, OnNote, WriteFile, Writer
 from nanobot.workspace import Workspace
 
@@ -23,7 +24,7 @@ def builtin_tools(
     exec_policy: ExecPolicy | None = None,
     guard: Guard | None = None,
     on_note: OnNote | None = None,
-    max_result: int = MAX_RESULT,
+    file_lock: "threading.Lock | None" = None,
 ) -> Sequence[Tool]:
     """Tools for files, search and commands. Raises ConfigError for a policy that cannot be used.
 
@@ -34,14 +35,14 @@ def builtin_tools(
         exec_policy: who may run what; None leaves exec out.
         guard: why a text must not be remembered (a secret), or None; asked before memory, USER.md or SOUL.md change.
         on_note: told of each file written under memory/; returns its line in the index of notes.
-        max_result: characters of a result that the model is shown; fewer for a small context.
+        file_lock: held while a file is replaced; to be shared with whoever else writes the same files.
     """
-    disk = Disk(Sandbox(workspace, allowed_dirs))
-    spill = Spill(workspace, disk, max_result=max_result)
+    disk = Disk(Sandbox(workspace, allowed_dirs), file_lock)
+    spill = Spill(workspace, disk)
     approval = Approval(asker)
     writer = Writer(disk, approval, guard=guard, on_note=on_note)
     tools: list[Tool] = [
-        ReadFile(disk, max_result=max_result),
+        ReadFile(disk),
         WriteFile(writer),
         EditFile(writer),
         ListDir(disk, spill),

@@ -46,9 +46,10 @@ class Entry:
 class Disk:
     """Reads and replaces files at places that the sandbox has allowed. Blocks: call it in a thread."""
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: Sandbox, lock: "threading.Lock | None" = None) -> None:
+        """`lock` is held by whoever replaces a file in the workspace."""
         self.sandbox = sandbox
-        self._one_writer = threading.Lock()
+        self._one_writer = lock or threading.Lock()
 
     def read(self, place: Place) -> bytes:
         """All bytes of a file. Raises ToolError when there is none, or it is no plain file, or too large."""

@@ -1,4 +1,5 @@
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,18 @@ def test_what_an_editor_saves_meanwhile_is_not_written_over(folder: MemoryFolder
 
     assert seen == ["old\n", "the user's new line\n"]
     assert folder.path.read_text() == "the user's new line\nours\n"
+
+
+def test_nobody_who_shares_the_lock_writes_between_reading_and_replacing(tmp_path: Path) -> None:
+    lock, seen = threading.Lock(), list[bool]()
+
+    def edit(text: str) -> str:
+        seen.append(lock.locked())
+        return text + "ours\n"
+
+    MemoryFolder(tmp_path / "MEMORY.md", CachedDocuments(), lock).change(edit)
+
+    assert (seen, lock.locked()) == ([True], False)
 
 
 def test_a_file_that_never_rests_is_left_to_who_writes_it(folder: MemoryFolder) -> None:

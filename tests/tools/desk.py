@@ -11,7 +11,6 @@ from nanobot.messages import Address, Button
 from nanobot.ports import Caller, ToolResult
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.shell import ExecPolicy
-from nanobot.tools.spill import MAX_RESULT
 from nanobot.tools.writing import Guard, OnNote
 from nanobot.workspace import Workspace
 
@@ -58,7 +57,6 @@ class Desk:
     policy: ExecPolicy = field(default_factory=ExecPolicy)
     guard: Guard | None = None
     on_note: OnNote | None = None
-    max_result: int = MAX_RESULT
     person: Person = field(default_factory=Person)
 
     def __post_init__(self) -> None:
@@ -76,7 +74,6 @@ class Desk:
                 exec_policy=self.policy,
                 guard=self.guard,
                 on_note=self.on_note,
-                max_result=self.max_result,
             )
         }
 

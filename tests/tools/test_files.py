@@ -11,8 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.tools.disk import MAX_FILE
+from nanobot.tools.disk import MAX_FILE, Disk
+from nanobot.tools.files import ReadFile
+from nanobot.tools.paths import Sandbox
 from nanobot.tools.text import decode
+from nanobot.workspace import Workspace
 from tests.tools.desk import Desk
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
@@ -41,7 +44,8 @@ async def test_a_range_says_where_it_lies_and_how_to_go_on(desk: Desk) -> None:
 async def test_following_the_hints_one_reads_all_of_a_file(lines: list[str]) -> None:
     content = "\n".join(lines)
     with tempfile.TemporaryDirectory() as base:
-        desk = Desk(Path(base), max_result=20)
+        desk = Desk(Path(base))
+        desk.tools["read_file"] = ReadFile(Disk(Sandbox(Workspace(desk.root))), max_result=20)
         desk.put("x", content)
         read, where = "", {"start": 1}
         while where:

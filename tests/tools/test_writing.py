@@ -3,6 +3,7 @@
 import asyncio
 import os
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.errors import ToolError
 from nanobot.ports import Caller
-from nanobot.tools.disk import MAX_FILE
+from nanobot.tools.disk import MAX_FILE, Disk
 from nanobot.tools.edit import replace
+from nanobot.tools.paths import Sandbox
+from nanobot.workspace import Workspace
 from tests.tools.desk import OWNER, TERMINAL, Desk
 
 
@@ -125,6 +128,24 @@ def test_an_exact_edit_is_a_replacement(before: str, old: str, after: str, new: 
     if old != new:
         changed, _ = replace(content, old, new, everywhere=True, newline="\n")
         assert changed == content.replace(old, new)
+
+
+def test_nobody_who_shares_the_lock_writes_between_the_check_and_the_replacing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.put("memory/MEMORY.md", "old")
+    lock, seen, rename = threading.Lock(), list[bool](), os.rename
+    disk = Disk(Sandbox(Workspace(desk.root)), lock)
+    place = disk.sandbox.locate("memory/MEMORY.md", OWNER.authority)
+
+    def watched(*args: str, src_dir_fd: int, dst_dir_fd: int) -> None:
+        seen.append(lock.locked())
+        rename(*args, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+
+    monkeypatch.setattr(os, "rename", watched)
+    disk.replace(place, b"old", b"new")
+
+    assert (seen, lock.locked(), disk.read(place)) == ([True], False, b"new")
 
 
 async def test_a_change_by_somebody_else_in_between_is_not_lost(desk: Desk) -> None:
