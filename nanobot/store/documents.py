@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nanobot.ports import Document
-from nanobot.store.text import Stamp, check_plain, decode, read_bytes
+from nanobot.store.stamp import Stamp
+from nanobot.store.text import check_plain, decode, read_bytes
 
 log = logging.getLogger(__name__)
 

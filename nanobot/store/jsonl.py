@@ -5,37 +5,15 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 from nanobot.store.private import private_folder, sync, sync_folder
+from nanobot.store.stamp import Stamp as Stamp  # part of what `append` returns
 from nanobot.workspace import PRIVATE_FILE
 
 _FIRST_BLOCK = 64 * 1024  # bytes; each further one is twice as large, so that long lines cost no more than short ones
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Stamp:
-    """Tells whether a file is still what it was."""
-
-    inode: int
-    size: int
-    mtime_ns: int
-
-    @classmethod
-    def of(cls, info: os.stat_result) -> Self:
-        return cls(info.st_ino, info.st_size, info.st_mtime_ns)
-
-    @classmethod
-    def at(cls, path: Path) -> Self | None:
-        """None if there is no such file."""
-        try:
-            return cls.of(path.stat())
-        except FileNotFoundError:
-            return None
 
 
 def append(path: Path, lines: bytes, *, first: bytes, durable: bool) -> tuple[Stamp | None, Stamp]:

@@ -1,7 +1,6 @@
 """The folder with MEMORY.md and the notes."""
 
 import os
-import secrets
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -9,12 +8,12 @@ from pathlib import Path
 
 from nanobot.errors import StoreError
 from nanobot.ports import Document, Documents
-from nanobot.store.private import private_folder, sync, sync_folder
-from nanobot.store.text import Stamp, is_utf16, read_bytes
+from nanobot.store.private import private_folder, replace
+from nanobot.store.stamp import Stamp
+from nanobot.store.text import is_utf16, read_bytes
 from nanobot.workspace import PRIVATE_FILE
 
 _TRIES = 5
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 class MemoryFolder:
@@ -82,33 +81,8 @@ class MemoryFolder:
         if after == data:
             return True
         private_folder(target.parent)
-        return _replace(target, after, mode, stamp)
+        return replace(target, after, mode, only_if=lambda: Stamp.at(target) == stamp)
 
 
 def _is_note(name: str) -> bool:
     return name.lower().endswith(".md") and not name.startswith(".")
-
-
-def _replace(target: Path, data: bytes, mode: int, before: Stamp | None) -> bool:
-    """Put the data in the file's place if it is still what it was."""
-    draft = target.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        with os.fdopen(os.open(draft, _CREATE, PRIVATE_FILE), "wb") as file:
-            file.write(data)
-            os.fchmod(file.fileno(), mode)
-            file.flush()
-            sync(file.fileno())
-        if _stamp(target) != before:
-            return False
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
-    sync_folder(target.parent)
-    return True
-
-
-def _stamp(path: Path) -> Stamp | None:
-    try:
-        return Stamp.of(path.stat())
-    except FileNotFoundError:
-        return None

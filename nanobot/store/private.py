@@ -6,6 +6,7 @@ import re
 import secrets
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,17 +26,29 @@ def write_private(path: Path, data: bytes | str) -> None:
     is replaced, not followed. Blocks; for use in a thread. Raises StoreError; then nothing has changed.
     """
     raw = utf8(data) if isinstance(data, str) else data
-    temp = path.with_name(_TEMP.format(pid=os.getpid(), random=secrets.token_hex(8)))
     try:
         private_folder(path.parent)
-        try:
-            _write(temp, raw, _mode_of(path))
-            _replace(temp, path)
-        finally:
-            temp.unlink(missing_ok=True)
-        sync_folder(path.parent)
+        replace(path, raw, _mode_of(path))
     except OSError as error:
         raise StoreError(f"{path} could not be written: {error.strerror or error}") from error
+
+
+def replace(path: Path, data: bytes, mode: int, only_if: Callable[[], bool] = lambda: True) -> bool:
+    """Put a file of this mode in its place in one step, durably.
+
+    `only_if` is asked last of all; if it says no, this returns False. Raises OSError. In both cases
+    nothing has changed.
+    """
+    temp = path.with_name(_TEMP.format(pid=os.getpid(), random=secrets.token_hex(8)))
+    try:
+        _write(temp, data, mode)
+        if not only_if():
+            return False
+        _rename(temp, path)
+    finally:
+        temp.unlink(missing_ok=True)
+    sync_folder(path.parent)
+    return True
 
 
 def private_folder(path: Path) -> None:
@@ -99,7 +112,7 @@ def _write(temp: Path, data: bytes, mode: int) -> None:
         sync(descriptor)
 
 
-def _replace(temp: Path, path: Path) -> None:
+def _rename(temp: Path, path: Path) -> None:
     for left in reversed(range(_TRIES)):
         try:
             temp.replace(path)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.store import jsonl
+from nanobot.store.stamp import Stamp
 
 
 @given(
@@ -33,7 +34,7 @@ def test_the_first_line_stands_once(tmp_path: Path) -> None:
     log = tmp_path / "a" / "log"
     before, after = jsonl.append(log, b"{}\n", first=b'{"head":1}\n', durable=True)
     assert before is None
-    assert after == jsonl.Stamp.at(log)
+    assert after == Stamp.at(log)
     assert jsonl.append(log, b"[]\n", first=b'{"head":1}\n', durable=True)[0] == after
     assert log.read_bytes() == b'{"head":1}\n{}\n[]\n'
 
