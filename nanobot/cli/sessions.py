@@ -46,15 +46,16 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def list_all(args: argparse.Namespace) -> int:
-    from nanobot.cli.written import day_and_time, safe
+    from nanobot.channels.terminal.clean import printable
+    from nanobot.cli.written import day_and_time
 
     infos = _infos(_workspace(args))
     if args.json:
         _print_json({"key": info.key, "updated": info.updated, "size": info.size} for info in infos)
         return 0
-    width = max((len(safe(info.key)) for info in infos), default=0)
+    width = max((len(printable(info.key)) for info in infos), default=0)
     for info in infos:
-        print(f"{safe(info.key):{width}}  {day_and_time(info.updated)}  {_size(info.size):>9}")
+        print(f"{printable(info.key):{width}}  {day_and_time(info.updated)}  {_size(info.size):>9}")
     if not infos:
         print("There are no conversations yet. `nanobot chat` begins one.")
     return 0
@@ -75,7 +76,8 @@ def show(args: argparse.Namespace) -> int:
 
 def search(args: argparse.Namespace) -> int:
     """Print every message that holds the words; 1 if none does."""
-    from nanobot.cli.written import Speakers, around, day_and_time, safe
+    from nanobot.channels.terminal.clean import printable
+    from nanobot.cli.written import Speakers, around, day_and_time
 
     workspace, words = _workspace(args), " ".join(args.words)
     found = False
@@ -90,7 +92,7 @@ def search(args: argparse.Namespace) -> int:
                 row = {"session": info.key, "id": message.id, "at": message.at, "speaker": speaker}
                 _print_json([row | {"content": message.content}])
             else:
-                print(f"{safe(info.key)}  {day_and_time(message.at)}  {safe(speaker)}")
+                print(f"{printable(info.key)}  {day_and_time(message.at)}  {printable(speaker)}")
                 print(f"    {around(message.content or '', words)}")
     if not found and not args.json:
         print("Nothing found.")

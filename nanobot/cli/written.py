@@ -4,18 +4,13 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from nanobot.channels.terminal.clean import printable
 from nanobot.transcript import Message
 
 LONGEST_RESULT = 500
 """Characters of a tool's result that are shown; exports hold all."""
 
-_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _AROUND = 60  # characters on each side of what was found
-
-
-def safe(text: str) -> str:
-    """Text without the characters that would steer a terminal or turn the direction of writing."""
-    return _UNSAFE.sub("�", text.replace("\r\n", "\n"))
 
 
 def day_and_time(at: str) -> str:
@@ -47,13 +42,15 @@ def as_text(messages: Sequence[Message]) -> Iterator[str]:
     speakers = Speakers()
     for message in messages:
         head = f"{day_and_time(message.at)}  {speakers.of(message)}"
-        yield safe("\n".join([head, *(textwrap.indent(part, "    ", lambda _: True) for part in _parts(message)), ""]))
+        yield printable(
+            "\n".join([head, *(textwrap.indent(part, "    ", lambda _: True) for part in _parts(message)), ""])
+        )
 
 
 def as_markdown(key: str, messages: Sequence[Message]) -> Iterator[str]:
     """A document, in pieces."""
     speakers = Speakers()
-    yield f"# {safe(key)}\n"
+    yield f"# {printable(key)}\n"
     for message in messages:
         yield f"\n## {speakers.of(message)}, {day_and_time(message.at)}\n"
         for part in _body(message):
@@ -66,7 +63,7 @@ def around(text: str, words: str) -> str:
     start = max((found.start() if found else 0) - _AROUND, 0)
     end = (found.end() if found else 0) + _AROUND
     piece = " ".join(text[start:end].split())
-    return safe(f"{'… ' if start else ''}{piece}{' …' if end < len(text) else ''}")
+    return printable(f"{'… ' if start else ''}{piece}{' …' if end < len(text) else ''}")
 
 
 def _parts(message: Message) -> Iterator[str]:

@@ -103,7 +103,7 @@ def test_show_prints_who_said_what_and_when(capsys: pytest.CaptureFixture[str]) 
     assert "2026-11-30 09:00  tool read_file\n    xxx" in shown
     assert "107 more characters" in shown
     assert "END" not in shown
-    assert "2026-11-30 09:05  nanobot\n    Nothing�[31m new.\n    \n    Really\n    (interrupted)\n" in shown
+    assert "2026-11-30 09:05  nanobot\n    Nothing[31m new.\n    \n    Really\n    (interrupted)\n" in shown
 
 
 @pytest.mark.usefixtures("workspace")
