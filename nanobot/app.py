@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from threading import Thread
 from zoneinfo import ZoneInfo
 
 from nanobot.agent.agent import Agent
@@ -22,11 +23,13 @@ from nanobot.commands.router import Command, Router
 from nanobot.commands.session import help_command, new_command, sessions_command, status_command, stop_command
 from nanobot.config import EMBEDDED, Config, ModelPreset, chosen, presets
 from nanobot.dispatcher import Dispatcher
+from nanobot.errors import NanobotError
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
 from nanobot.lanes import Lanes
 from nanobot.llm.endpoint import Endpoint
 from nanobot.llm.fallback import Fallback
+from nanobot.llm.local import WINDOW as LOCAL_WINDOW
 from nanobot.llm.local import LocalModel
 from nanobot.llm.openai import OpenAIModel
 from nanobot.memory.facts import Facts
@@ -96,24 +99,34 @@ class App:
         sentence = "chat.demo_model" if info.preset == EMBEDDED else "chat.model"
         return say(sentence, self.language(address), name=info.preset, model=info.model)
 
-    async def run(self, channel: Channel, address: Address) -> None:
+    async def run(self, channel: Channel, address: Address, *, warm: bool = True) -> None:
         """Serve one channel until its `listen` returns.
 
         Takes the workspace (WorkspaceError if another process has it), and first of all tells the
-        person at the address of a turn that the end of the last process cut short.
+        person at the address of a turn that the end of the last process cut short. `warm` gets the
+        model ready meanwhile: worth it where a person types, not for one question.
         """
         with WorkspaceLock(self._workspace):
             await asyncio.to_thread(prepare, self._workspace, template_folder())
             try:
                 await self._recover(address)
-                async with asyncio.TaskGroup() as tasks:
-                    serving = [tasks.create_task(self._dispatcher.run()), tasks.create_task(self._deliver(channel))]
-                    tasks.create_task(asyncio.to_thread(self._models.get(address.session_key)[0].warm))
-                    await channel.listen(self._bus.publish)
-                    for task in serving:
-                        task.cancel()
+                if warm:
+                    model = self._models.get(address.session_key)[0]
+                    Thread(target=model.warm, name="warm", daemon=True).start()  # leaving does not wait for it
+                await self._serve(channel)
             finally:
                 await self._models.aclose()
+
+    async def _serve(self, channel: Channel) -> None:
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                serving = [tasks.create_task(self._dispatcher.run()), tasks.create_task(self._deliver(channel))]
+                await channel.listen(self._bus.publish)
+                for task in serving:
+                    task.cancel()
+        except BaseExceptionGroup as group:
+            expected = [error for error in _leaves(group) if isinstance(error, NanobotError)]
+            raise expected[0] if expected else group from None
 
     async def _recover(self, address: Address) -> None:
         cut_short = await self._agent.recover(address)
@@ -128,10 +141,22 @@ class App:
         """Carry what the bot says to the channel, in order."""
         while True:
             item = await self._bus.outgoing()
-            if isinstance(item, OutboundMessage):
-                await channel.send(item)
-            else:
-                await channel.show(item)
+            try:
+                if isinstance(item, OutboundMessage):
+                    await channel.send(item)
+                else:
+                    await channel.show(item)
+            except Exception:  # the boundary of a channel: one message that cannot be shown is not the end
+                log.exception("%s could not show something", channel.name)
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """The errors in a group of groups."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
 
 
 def build(config: Config, home: Home, language: Language = "en") -> App:
@@ -200,21 +225,24 @@ def _tools(config: Config, workspace: Workspace, questions: Questions, notebook:
 def _models(config: Config, home: Home, workspace: Workspace, clock: Clock) -> Models:
     known = presets(config, home)
 
+    @cache  # a model that is a fallback of several is loaded once
+    def model(name: str) -> LLM:
+        return _model(name, known[name], workspace, clock)
+
     def make(name: str) -> LLM:
         """The preset, and those that are asked when it fails."""
-        names = dict.fromkeys([name, *config.fallbacks])
-        made = [_model(each, known[each], workspace, clock) for each in names]
-        return Fallback(made, clock) if len(made) > 1 else made[0]
+        models = [model(each) for each in dict.fromkeys([name, *config.fallbacks])]
+        return Fallback(models, clock) if len(models) > 1 else models[0]
 
     return Models({name: partial(make, name) for name in known}, chosen(config), SessionModels(workspace))
 
 
 def _model(name: str, preset: ModelPreset, workspace: Workspace, clock: Clock) -> LLM:
-    window = preset.context_window or WINDOW
+    window = preset.context_window or (WINDOW if preset.gguf is None else LOCAL_WINDOW)
     output = preset.max_output or min(OUTPUT, window // 4)
     info = ModelInfo(name, preset.model or preset.gguf or name, window, output, preset.compact, preset.vision)
     if preset.gguf is not None:
-        return LocalModel(info, None if preset.gguf == EMBEDDED else Path(preset.gguf), clock)
+        return LocalModel(info, None if preset.gguf == EMBEDDED else Path(preset.gguf), clock, preset.temperature)
     endpoint = Endpoint(
         base_url=preset.base_url or "",
         api_key=preset.api_key or "",

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import partial
 
 from nanobot.agent.agent import Agent
@@ -11,7 +11,7 @@ from nanobot.agent.questions import Questions
 from nanobot.agent.turn import Turn
 from nanobot.commands.router import Answer, Call, Command, Router, parse
 from nanobot.errors import NanobotError
-from nanobot.i18n import Language, say
+from nanobot.i18n import Language, language_of, say
 from nanobot.ids import new_id
 from nanobot.lanes import Lanes
 from nanobot.messages import InboundMessage, OutboundMessage
@@ -61,11 +61,12 @@ class Dispatcher:
         if command := self._command(message):
             await self._run_command(message, *command)
             return
-        turn = Turn(message, self._language(message, message.text), self._bus.show)
+        turn = Turn(message, self._heard(message), self._bus.show)
+        is_stopping = partial(self._lanes.is_stopping, message.address.session_key)
         try:
-            answer = await self._agent.run(turn, partial(self._joining, message))
+            answer = await self._agent.run(turn, partial(self._joining, message), is_stopping)
         except asyncio.CancelledError:
-            if self._lanes.is_stopping(message.address.session_key):
+            if is_stopping():
                 await self._bus.finish(turn.inbound, None)
                 turn.ended()
             raise
@@ -74,17 +75,20 @@ class Dispatcher:
         await self._bus.finish(turn.inbound, answer)
         turn.ended()
 
-    def _joining(self, first: InboundMessage) -> Sequence[InboundMessage]:
-        """What the same person wrote meanwhile joins the turn, unless messages are to queue; commands wait."""
-        if not self._steer:
-            return []
-        return self._lanes.take(
-            first.address.session_key,
-            lambda message: message.sender.id == first.sender.id and self._command(message) is None,
-        )
+    def _joining(self, first: InboundMessage) -> InboundMessage | None:
+        """The next message of the same person that is to join the turn; none behind a command of theirs."""
+
+        def choose(waiting: Iterable[InboundMessage]) -> InboundMessage | None:
+            of_same = (message for message in waiting if message.sender.id == first.sender.id)
+            message = next(of_same, None)
+            return message if message and self._command(message) is None else None
+
+        return self._lanes.take(first.address.session_key, choose) if self._steer else None
 
     async def _run_command(self, message: InboundMessage, command: Command, argument: str) -> None:
-        call = Call(message, argument, self._language(message, argument))
+        if language_of(argument) == "zh":  # Latin letters may be the name of a model or a note, and say nothing
+            self._languages.hear(message.address.session_key, argument)
+        call = Call(message, argument, self._language(message))
         try:
             answer = await self._answer(command, call)
         except Exception as error:  # noqa: BLE001  the boundary of a command
@@ -120,8 +124,11 @@ class Dispatcher:
         log.error("%s: a bug", message.address.session_key, exc_info=error)
         return _notice(message, Answer(say("command.bug", language), failed=True))
 
-    def _language(self, message: InboundMessage, words: str = "") -> Language:
-        self._languages.hear(message.address.session_key, words)
+    def _heard(self, message: InboundMessage) -> Language:
+        self._languages.hear(message.address.session_key, message.text)
+        return self._language(message)
+
+    def _language(self, message: InboundMessage) -> Language:
         return self._languages.of(message.address.session_key)
 
 

@@ -2,20 +2,22 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from nanobot.messages import InboundMessage
 
 Handle = Callable[[InboundMessage], Awaitable[None]]
+Choose = Callable[[Iterable[InboundMessage]], InboundMessage | None]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Lane:
     waiting: deque[InboundMessage] = field(default_factory=deque)
     task: asyncio.Task[None] | None = None
-    held: bool = False  # stopped: what waits is not started before a new message comes
+    stopping: bool = False  # the task is being cancelled by `stop`
+    held: bool = False  # what waits is not started before a new message comes
 
 
 class Lanes:
@@ -50,14 +52,13 @@ class Lanes:
         lane.held = False
         self._start(key, lane)
 
-    def take(self, key: str, wanted: Callable[[InboundMessage], bool]) -> list[InboundMessage]:
-        """Take the waiting messages that a running turn wants to join it, in order."""
+    def take(self, key: str, choose: Choose) -> InboundMessage | None:
+        """Take the waiting message that a running turn chooses to join it, if there is one."""
         lane = self._lanes.get(key)
-        if lane is None:
-            return []
-        taken = [message for message in lane.waiting if wanted(message)]
-        lane.waiting = deque(message for message in lane.waiting if not wanted(message))
-        return taken
+        chosen = choose(lane.waiting) if lane else None
+        if lane and chosen is not None:
+            lane.waiting.remove(chosen)
+        return chosen
 
     async def stop(self, key: str) -> tuple[bool, int]:
         """Cancel what runs in a session and wait until it has ended.
@@ -70,18 +71,21 @@ class Lanes:
             return False, 0
         lane.held = True
         kept, task = len(lane.waiting), lane.task
-        if task is not None:
-            task.cancel()
-            await asyncio.wait([task])
+        if task is None:
+            return False, kept
+        lane.stopping = True
+        task.cancel()
+        await asyncio.wait([task])
+        if lane.task is task:  # nobody else has dealt with its end
             self._ended(key, lane)
             if not lane.held:  # a message came while the turn was ending
                 self._start(key, lane)
-        return task is not None, kept
+        return True, kept
 
     def is_stopping(self, key: str) -> bool:
         """Whether what runs in a session is being cancelled by `stop`, not by the end of the program."""
         lane = self._lanes.get(key)
-        return lane is not None and lane.held
+        return lane is not None and lane.stopping
 
     def is_busy(self, key: str) -> bool:
         """Whether a message of this session is being handled or waits for a place."""
@@ -100,6 +104,6 @@ class Lanes:
         self._ended(key, lane)
 
     def _ended(self, key: str, lane: _Lane) -> None:
-        lane.task = None
-        if not lane.waiting:
-            self._lanes.pop(key, None)
+        lane.task, lane.stopping = None, False
+        if not lane.waiting and self._lanes.get(key) is lane:
+            del self._lanes[key]

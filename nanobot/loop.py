@@ -57,13 +57,18 @@ class Run(Protocol):
         """Tell the person what a tool is about to do."""
         ...
 
+    async def shrink(self) -> bool:
+        """The endpoint says that it was asked too much: have less in view; False if there is no less."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the loop ended: with a text, perhaps cut off by the output limit, or stuck."""
+    """How the loop ended: with a text of this model, perhaps cut off by the output limit, or in trouble."""
 
     text: str
     incomplete: Incomplete | None = None
+    model: str = ""
     trouble: Literal["stuck", "too_many_steps"] | None = None
 
 
@@ -78,24 +83,37 @@ class Loop:
 
     async def run(self, run: Run) -> Outcome:
         """Raises LLMError when the model gives no answer; what was said until then is recorded."""
-        failures: list[Sequence[ToolCall]] = []
+        unusable: list[Sequence[ToolCall]] = []  # the calls of the last steps, if none of them could be run
         for _ in range(self._max_steps):
             await run.join_waiting()
-            reply = await self._ask(run, await run.messages(), may_call=True)
+            reply = await self._answer(run)
             if not reply.tool_calls:
                 return await self._finish(run, reply)
-            if not await self._run_tools(run, reply):
-                failures.append([ToolCall("", call.name, call.arguments) for call in reply.tool_calls])
-                if failures[-MAX_SAME_FAILURES:] == [failures[-1]] * MAX_SAME_FAILURES:
-                    return Outcome("", trouble="stuck")
+            if await self._run_tools(run, reply):
+                unusable.clear()
+                continue
+            unusable.append([ToolCall("", call.name, call.arguments) for call in reply.tool_calls])
+            if unusable[-MAX_SAME_FAILURES:] == [unusable[-1]] * MAX_SAME_FAILURES:
+                return Outcome("", trouble="stuck")
         reply = await self._ask(run, [*await run.messages(), SUM_UP], may_call=False)
         if not reply.text:
             return Outcome("", trouble="too_many_steps")
         return await self._finish(run, reply)
 
-    async def _ask(self, run: Run, messages: Sequence[Message], *, may_call: bool) -> Reply:
+    async def _answer(self, run: Run) -> Reply:
+        """Ask; once more with less in view if that was more than the model can read."""
+        try:
+            return await self._ask(run, await run.messages(), may_call=True)
+        except LLMError as error:
+            if error.kind != "context" or not await run.shrink():
+                raise
+        return await self._ask(run, await run.messages(), may_call=True)
+
+    async def _ask(
+        self, run: Run, messages: Sequence[Message], *, may_call: bool, stream: Stream | None = None
+    ) -> Reply:
         request = Request(messages, self._specs, may_call=may_call or not self._specs, turn=run.caller.turn)
-        reply = await self._llm.complete(request, run.stream)
+        reply = await self._llm.complete(request, stream or run.stream)
         run.spent(request, reply)
         return reply
 
@@ -106,18 +124,22 @@ class Loop:
             if reply.finish != "length":
                 break
             so_far = Message(role="assistant", content=text)
+            asked = [*await run.messages(), so_far, CONTINUE]
             try:
-                reply = await self._ask(run, [*await run.messages(), so_far, CONTINUE], may_call=False)
+                rest = await self._ask(run, asked, may_call=False, stream=_Continued(run.stream, text))
             except LLMError:
                 log.warning("the rest of a cut answer did not come", exc_info=True)
                 break
+            if not rest.text:
+                break
+            reply = rest
             text += reply.text
             usage = reply.usage
         incomplete: Incomplete | None = "cut" if reply.finish == "length" else None
         await run.record(
             Message(role="assistant", content=text, usage=usage, model=reply.model or None, incomplete=incomplete)
         )
-        return Outcome(text, incomplete)
+        return Outcome(text, incomplete, reply.model)
 
     async def _run_tools(self, run: Run, reply: Reply) -> bool:
         """Run a step's calls, those that only read side by side; whether any could be run at all."""
@@ -166,6 +188,21 @@ class Loop:
     def _reads_only(self, call: ToolCall) -> bool:
         tool = self._tools.get(call.name)
         return tool is not None and tool.spec.reads_only
+
+
+class _Continued:
+    """The stream of the rest of an answer: what is void after a failed attempt is the rest only."""
+
+    def __init__(self, stream: Stream, so_far: str) -> None:
+        self._stream = stream
+        self._so_far = so_far
+        self.text = stream.text
+        self.waiting = stream.waiting
+        self.fallback = stream.fallback
+
+    def restart(self) -> None:
+        self._stream.restart()
+        self._stream.text(self._so_far)
 
 
 def _arguments(call: ToolCall, *, cut: bool) -> dict[str, object] | str:

@@ -113,7 +113,8 @@ class Reply:
     """What a model answered: text, or tool calls with perhaps a remark.
 
     `finish` is "length" when the output limit cut it; then the last tool call may be cut, too.
-    A call whose arguments are not JSON of an object keeps the text it came with.
+    A call whose arguments are not JSON of an object keeps the text it came with. `model` is the name
+    of the preset that answered.
     """
 
     text: str

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.lanes import Lanes
 from nanobot.messages import Address, InboundMessage, Sender
@@ -33,6 +35,16 @@ class Recorder:
         finally:
             self.busy -= 1
         self.done.append(message.text)
+
+
+@pytest.fixture
+def lanes() -> Lanes:
+    return Lanes(parallel=4)
+
+
+@pytest.fixture
+def handle() -> Recorder:
+    return Recorder()
 
 
 async def settle() -> None:
@@ -85,17 +97,61 @@ async def test_stop_with_nothing_running_says_so() -> None:
         assert await lanes.stop("cli:a") == (False, 0)
 
 
-async def test_a_running_turn_takes_the_waiting_messages_that_are_to_join_it() -> None:
-    lanes, handle = Lanes(parallel=1), Recorder()
+async def test_a_running_turn_takes_the_waiting_message_that_it_chooses(lanes: Lanes, handle: Recorder) -> None:
     async with lanes.open(handle):
         for text in ("wait", "join 1", "other person", "join 2"):
             lanes.put(message(text))
         await settle()
-        taken = lanes.take("cli:a", lambda one: one.text.startswith("join"))
-        assert [one.text for one in taken] == ["join 1", "join 2"]
+        taken = lanes.take("cli:a", lambda waiting: next(one for one in waiting if one.text.startswith("join")))
+        assert taken is not None
+        assert taken.text == "join 1"
+        assert lanes.take("cli:a", lambda _: None) is None
         handle.release.set()
         await settle()
-    assert handle.done == ["wait", "other person"]
+    assert handle.done == ["wait", "other person", "join 2"]
+
+
+class Slow(Recorder):
+    """Takes its time to end when it is cancelled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_end = asyncio.Event()
+        self.together = 0
+        self.most_together = 0
+
+    async def __call__(self, message: InboundMessage) -> None:
+        self.together += 1
+        self.most_together = max(self.most_together, self.together)
+        try:
+            await super().__call__(message)
+        except asyncio.CancelledError:
+            await self.may_end.wait()
+            raise
+        finally:
+            self.together -= 1
+
+
+async def test_however_often_it_is_stopped_a_session_never_runs_twice(lanes: Lanes) -> None:
+    slow = Slow()
+    async with lanes.open(slow), asyncio.TaskGroup() as group:
+        lanes.put(message("wait"))
+        await settle()
+        stops = [group.create_task(lanes.stop("cli:a")) for _ in range(2)]
+        await settle()
+        lanes.put(message("wait next"))
+        await settle()
+        assert lanes.is_stopping("cli:a")
+        slow.may_end.set()
+        await asyncio.wait(stops)
+        await settle()
+        assert lanes.is_busy("cli:a")
+        assert not lanes.is_stopping("cli:a")
+        lanes.put(message("third"))
+        slow.release.set()
+        await settle()
+    assert slow.most_together == 1
+    assert slow.done == ["wait next", "third"]
 
 
 async def test_leaving_cancels_what_runs() -> None:

@@ -7,7 +7,7 @@ import pytest
 from nanobot.authority import OWNER_IN_TERMINAL, Origin
 from nanobot.errors import LLMError, LLMErrorKind
 from nanobot.history import legal
-from nanobot.loop import Loop, Outcome
+from nanobot.loop import CONTINUE, Loop, Outcome
 from nanobot.messages import Address
 from nanobot.ports import Caller, Reply, Request, Stream, Tool
 from nanobot.transcript import Message, ToolCall
@@ -24,12 +24,26 @@ class Silent:
     def fallback(self, preset: str, kind: LLMErrorKind) -> None: ...
 
 
+class Watching(Silent):
+    """Keeps what a person sees."""
+
+    def __init__(self) -> None:
+        self.shown = ""
+
+    def text(self, delta: str) -> None:
+        self.shown += delta
+
+    def restart(self) -> None:
+        self.shown = ""
+
+
 class Recording:
     """A Run in memory."""
 
     def __init__(self, *joining: str) -> None:
         self.recorded: list[Message] = [Message(role="user", content="go")]
         self.shown: list[str] = []
+        self.shrunk = 0
         self.caller = Caller(Address("cli", "test"), OWNER_IN_TERMINAL, "turn", "en")
         self.stream: Stream = Silent()
         self._joining = list(joining)
@@ -49,6 +63,10 @@ class Recording:
     def show_tool(self, text: str) -> None:
         self.shown.append(text)
 
+    async def shrink(self) -> bool:
+        self.shrunk += 1
+        return self.shrunk == 1
+
     @property
     def results(self) -> list[str | None]:
         return [message.content for message in self.recorded if message.role == "tool"]
@@ -62,7 +80,7 @@ async def test_tools_run_until_the_model_answers() -> None:
     echo, turn = Echo(), Recording()
     llm = ScriptedLLM(calls("echo", '{"text": "hi"}', text="Let me see."), says("done"))
 
-    assert await run(llm, echo, turn=turn) == Outcome("done")
+    assert await run(llm, echo, turn=turn) == Outcome("done", model="scripted")
     assert echo.calls == [{"text": "hi"}]
     assert [(m.role, m.content) for m in turn.recorded] == [
         ("user", "go"),
@@ -101,7 +119,7 @@ async def test_calls_that_only_read_run_side_by_side_and_others_one_by_one() -> 
 async def test_what_goes_wrong_with_a_call_is_told_to_the_model(call: Reply, told: str) -> None:
     turn = Recording()
 
-    assert await run(ScriptedLLM(call, says("I see")), Echo(), turn=turn) == Outcome("I see")
+    assert await run(ScriptedLLM(call, says("I see")), Echo(), turn=turn) == Outcome("I see", model="scripted")
     assert told in (turn.results[0] or "")
     assert "secret detail" not in (turn.results[0] or "")
 
@@ -133,7 +151,7 @@ async def test_a_model_that_repeats_the_same_broken_call_is_stopped() -> None:
 async def test_after_the_last_step_it_is_asked_once_more_without_tools() -> None:
     llm = ScriptedLLM(calls("echo"), calls("echo"), says("what I found"))
 
-    assert await run(llm, Echo(), max_steps=2) == Outcome("what I found")
+    assert await run(llm, Echo(), max_steps=2) == Outcome("what I found", model="scripted")
     assert [request.may_call for request in llm.requests] == [True, True, False]
 
 
@@ -144,9 +162,44 @@ async def test_it_ends_even_if_the_model_wants_nothing_but_tools() -> None:
 async def test_an_answer_cut_by_the_output_limit_is_continued_and_stored_as_one() -> None:
     llm, turn = ScriptedLLM(says("The answer ", finish="length"), says("is 42.")), Recording()
 
-    assert await run(llm, turn=turn) == Outcome("The answer is 42.")
+    assert (await run(llm, Echo(), turn=turn)).text == "The answer is 42."
     assert [m.content for m in turn.recorded] == ["go", "The answer is 42."]
-    assert llm.requests[0].messages != llm.requests[1].messages
+    assert [m.content for m in llm.requests[1].messages] == ["go", "The answer ", CONTINUE.content]
+    assert not llm.requests[1].may_call
+
+
+async def test_a_retry_of_the_rest_does_not_take_back_the_beginning() -> None:
+    def breaks(request: Request, stream: Stream) -> Reply:
+        stream.text("is 4")
+        stream.restart()
+        return says("is 42.")
+
+    turn = Recording()
+    turn.stream = watching = Watching()
+    await run(ScriptedLLM(says("The answer ", finish="length"), breaks), turn=turn)
+
+    assert watching.shown == "The answer is 42."
+
+
+async def test_a_rest_that_holds_nothing_but_calls_leaves_the_answer_cut() -> None:
+    llm = ScriptedLLM(says("Half", finish="length"), calls("echo"))
+
+    assert (await run(llm, Echo())).incomplete == "cut"
+
+
+async def test_what_is_too_long_for_the_endpoint_is_asked_again_with_less_in_view() -> None:
+    turn = Recording()
+    assert (await run(ScriptedLLM(LLMError("context"), says("ok")), turn=turn)).text == "ok"
+    with pytest.raises(LLMError):
+        await run(ScriptedLLM(LLMError("context")), turn=turn)
+
+    assert turn.shrunk == 2
+
+
+async def test_the_same_mistake_later_on_does_not_end_the_turn() -> None:
+    bad, good = calls("echo", '{"text'), calls("echo")
+
+    assert (await run(ScriptedLLM(bad, good, bad, says("done")), Echo())).text == "done"
 
 
 async def test_an_answer_that_stays_cut_says_so() -> None:

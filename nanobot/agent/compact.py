@@ -35,6 +35,7 @@ _COMMON = frozenset(
 _WORD = re.compile(r"[a-z0-9']+|[\u4e00-\u9fff]{2,}")
 _SENTENCE_END = re.compile(r"(?<=[.!?]) +|(?<=[。！？])|\n")
 _DATE = re.compile(r"\s*\(\d{4}-\d{2}-\d{2}\)\s*$")
+_OF_ONESELF = re.compile(r"\b(?:i|i'm|my|mine|me|we|our)\b|我", re.IGNORECASE)
 _OF_USER = re.compile(r"(?:my|the user's) (.{2,40}?) (?:is|are) (?:called |named )?(.+)", re.IGNORECASE)
 
 
@@ -84,7 +85,8 @@ def _statements(earlier: Iterable[Message]) -> list[str]:
     """What the user said of themselves in this conversation."""
     texts = (message.content or "" for message in earlier if message.role == "user")
     wished = (remember_request(text) or text for text in texts if len(text) <= LENGTH)
-    return [sentence for text in wished for sentence in _sentences(text) if not sentence.endswith(("?", "？"))]
+    said = (sentence for text in wished for sentence in _sentences(text))
+    return [sentence for sentence in said if _OF_ONESELF.search(sentence) and not sentence.endswith(("?", "？"))]
 
 
 def _sentences(text: str) -> list[str]:

@@ -1,7 +1,9 @@
 """A session, and what of it the model will read."""
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from nanobot.authority import least
 from nanobot.history import interrupted, last_turn, legal, open_calls, window_start, within_turn
@@ -9,6 +11,9 @@ from nanobot.ids import new_id
 from nanobot.ports import Clock, SessionStore
 from nanobot.tokens import Counts, Report, TokenEstimator
 from nanobot.transcript import Ended, EndedHow, Message, Reset, Session, Window
+
+KEPT = 512
+"""Conversations kept open; one that was not used for long is opened anew."""
 
 REST = 0.5
 """When the window must move, it moves until the conversation fills this share of its room, and then rests."""
@@ -25,17 +30,18 @@ class Interruption:
 class Conversation:
     """Records what is said, and keeps the replay: legal, and within the window.
 
-    The replay has two parts: the turns that are over, made legal once, so that the requests of a
-    session are prefixes of one another; and the running turn, which is looked at anew in each step.
-    What a turn costs does not depend on how much was said before it.
+    What was said stands in the session, and only there. The turns that are over are made legal once,
+    so that the requests of a session are prefixes of one another; the running turn, the end of the
+    session, is looked at anew in each step. What a turn costs does not depend on how much was said before.
     """
 
     def __init__(self, session: Session, store: SessionStore, clock: Clock) -> None:
         self._session = session
         self._store = store
         self._clock = clock
+        self._turn = ""  # the running one
+        self._left_out: set[str] = set()  # messages of the running turn that are too much for the window
         self._over = legal(session.messages)
-        self._running: list[Message] = []
         self._counted = Counts()  # the first `_counted_to` messages of `_over`
         self._counted_to = 0
         self._reports: dict[TokenEstimator, Report] = {}  # the last one of each model
@@ -46,35 +52,32 @@ class Conversation:
 
     def replay(self) -> list[Message]:
         """What the model reads of this conversation, the running turn included."""
-        return [*self._over, *legal(self._running)]
+        return [*self._over, *legal(self._running())]
 
     async def record(self, message: Message, turn: str) -> None:
-        """Keep a message of the running turn durably, with an id, the time and its origin.
+        """Keep a message of a turn durably, with an id, the time and its origin; the turn is the running one now.
 
         The model's own words come from the least trusted text that it has read in this turn.
         """
-        if self._running and self._running[0].turn != turn:  # that one broke off: nothing more could be written
-            self._over += legal(self._running)
-            self._running = []
+        if turn != self._turn:
+            self._settle()
+            self._turn = turn
         origin = message.origin
         if origin is None and message.role == "assistant":
-            origin = least(*(line.origin for line in self._running if line.origin))
+            origin = least(*(line.origin for line in self._running() if line.origin))
         complete = replace(message, id=new_id(), at=self._now(), turn=turn, origin=origin)
         await self._store.append(self._session, complete)
-        kept = (line for line in reversed(self._session.messages) if line.id == complete.id)
-        self._running.append(next(kept))  # as it stands on disk, where half characters are replaced
 
     async def end(self, turn: str, how: EndedHow | None = None) -> None:
-        """The running turn is over; `how` says so in the session if it has no complete answer."""
+        """A turn is over; `how` says so in the session if it has no complete answer."""
         if how is not None:
             await self._store.append(self._session, Ended(at=self._now(), turn=turn, how=how))
-        self._over += legal(self._running)
-        self._running = []
+        self._settle()
 
     async def close_calls(self) -> None:
         """Give every open tool call of the running turn a result that says it was interrupted."""
-        for call in open_calls(self._running):
-            await self.record(interrupted(call), self._running[0].turn)
+        for call in open_calls(self._running()):
+            await self.record(interrupted(call), self._turn)
 
     async def recover(self) -> Interruption | None:
         """Deal with a last turn that neither was answered nor ended, because the process died in it."""
@@ -82,10 +85,11 @@ class Conversation:
         turn = messages[-1].turn if messages else ""
         if not turn or turn in self._session.ended or _is_answer(messages[-1]):
             return None
-        self._running = [message for message in messages if message.turn == turn]
-        self._replace(legal(message for message in messages if message.turn != turn))
-        calls = open_calls(self._running)
-        asked = next((message.content for message in self._running if message.role == "user"), None)
+        self._turn = turn
+        running = self._running()
+        self._replace(legal(messages[: len(messages) - len(running)]))
+        calls = open_calls(running)
+        asked = next((message.content for message in running if message.role == "user"), None)
         await self.close_calls()
         await self.end(turn, "interrupted")
         return Interruption(asked or "", [call.name for call in calls])
@@ -94,7 +98,7 @@ class Conversation:
         """Start afresh; what was said stays in the file."""
         messages = self._session.messages
         await self._store.append(self._session, Reset(at=self._now(), through=messages[-1].id if messages else None))
-        self._running = []
+        self._turn = ""
         self._replace([])
 
     def counts(self, tokens: TokenEstimator) -> Counts:
@@ -102,7 +106,7 @@ class Conversation:
         if self._counted_to < len(self._over):
             self._counted += tokens.count_all(self._over[self._counted_to :])
             self._counted_to = len(self._over)
-        return sum((tokens.count(message) for message in self._running), self._counted)
+        return sum((tokens.count(message) for message in self._running()), self._counted)
 
     def learn(self, tokens: TokenEstimator, asked: Counts, reported: int) -> None:
         """The endpoint reported this many input tokens for a request of this conversation."""
@@ -117,12 +121,14 @@ class Conversation:
         """
         if tokens.tokens(self.counts(tokens)) <= room:
             return
-        running = sum(map(tokens.size, self._running))
-        if running > room:
-            self._running = within_turn(self._running, tokens.size, room * REST)
-            running = sum(map(tokens.size, self._running))
+        running = self._running()
+        size = sum(map(tokens.size, running))
+        if size > room:
+            kept = within_turn(running, tokens.size, room * REST)
+            self._left_out |= {message.id for message in running} - {message.id for message in kept}
+            size = sum(map(tokens.size, kept))
         if self._over:
-            await self._move_window(max(room * REST - running, 0), tokens)
+            await self._move_window(max(room * REST - size, 0), tokens)
 
     async def _move_window(self, room: float, tokens: TokenEstimator) -> None:
         start = window_start(self._over, tokens.size, room)
@@ -132,10 +138,22 @@ class Conversation:
             trimmed = within_turn(self._over[last:], tokens.size, room)
             if sum(map(tokens.size, trimmed)) <= room:
                 start, kept = last, trimmed
-        first = [*self._over[start:], *self._running][:1]
+        first = [*self._over[start:], *self._running()][:1]
         if start and first:
             await self._store.append(self._session, Window(at=self._now(), start=first[0].id))
         self._replace(kept)
+
+    def _running(self) -> list[Message]:
+        """The end of the session, as far as it belongs to the running turn."""
+        tail = takewhile(lambda message: message.turn == self._turn, reversed(self._session.messages))
+        running = [message for message in tail if message.id not in self._left_out] if self._turn else []
+        return running[::-1]
+
+    def _settle(self) -> None:
+        """What ran is over."""
+        self._over += legal(self._running())
+        self._turn = ""
+        self._left_out.clear()
 
     def _replace(self, over: list[Message]) -> None:
         self._over, self._counted, self._counted_to = over, Counts(), 0
@@ -149,16 +167,19 @@ def _is_answer(message: Message) -> bool:
 
 
 class Conversations:
-    """Opens each conversation once."""
+    """Opens each conversation once, and keeps those that were used last."""
 
     def __init__(self, store: SessionStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._open: dict[str, Conversation] = {}
+        self._open: OrderedDict[str, Conversation] = OrderedDict()
 
     async def open(self, key: str) -> Conversation:
         session = await self._store.load(key)
         conversation = self._open.get(key)
         if conversation is None or not conversation.holds(session):
             conversation = self._open[key] = Conversation(session, self._store, self._clock)
+        self._open.move_to_end(key)
+        if len(self._open) > KEPT:
+            self._open.popitem(last=False)
         return conversation

@@ -1,9 +1,13 @@
 """A bus in memory: what it holds is lost with the process."""
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Sequence
 
 from nanobot.messages import InboundMessage, OutboundMessage, Progress
+
+REMEMBERED = 1000
+"""Ids of messages by which a repeated delivery is recognised."""
 
 
 class MemoryBus:
@@ -12,18 +16,19 @@ class MemoryBus:
     def __init__(self) -> None:
         self._inbound: asyncio.Queue[InboundMessage] = asyncio.Queue()
         self._outgoing: asyncio.Queue[OutboundMessage | Progress] = asyncio.Queue()
-        self._unfinished: set[str] = set()
+        self._known: OrderedDict[str, None] = OrderedDict()
 
     async def publish(self, message: InboundMessage) -> None:
-        if message.id not in self._unfinished:
-            self._unfinished.add(message.id)
+        if message.id not in self._known:
+            self._known[message.id] = None
+            if len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
             await self._inbound.put(message)
 
     async def receive(self) -> InboundMessage:
         return await self._inbound.get()
 
     async def finish(self, done: Sequence[InboundMessage], answer: OutboundMessage | None) -> None:
-        self._unfinished.difference_update(message.id for message in done)
         if answer is not None:
             await self._outgoing.put(answer)
 

@@ -1,18 +1,22 @@
 """`nanobot chat`: talk to the bot here, or ask it one thing."""
 
 import argparse
+import signal
 import sys
 from typing import TYPE_CHECKING
 
 from nanobot.cli.settings import config_of, home_of, language_here
 
 if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does without
+    from collections.abc import Coroutine
+
     from nanobot.app import App
     from nanobot.i18n import Language
     from nanobot.messages import Address
     from nanobot.workspace import Home
 
 _NOTHING_TO_ASK = 2
+_BY_SIGNAL = 128  # and its number, as shells have it
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -48,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     app = build(config, home_of(args), language_here(config.language))
     if text is None:
         return asyncio.run(_converse(app, at(args.session), home_of(args)))
-    return asyncio.run(_ask(app, at(args.session), text))
+    return asyncio.run(_until_told_to_end(_ask(app, at(args.session), text)))
 
 
 async def _converse(app: "App", address: "Address", home: "Home") -> int:
@@ -68,8 +72,29 @@ async def _ask(app: "App", address: "Address", text: str) -> int:
 
     remark(app.greeting(address))
     channel = OneShot(address, typed(text), lambda: app.language(address))
-    await app.run(channel, address)
+    await app.run(channel, address, warm=False)
     return 0 if channel.report() else 1
+
+
+async def _until_told_to_end(work: "Coroutine[None, None, int]") -> int:
+    """Do the work; a signal to end cancels it, so that no command it runs is left behind."""
+    import asyncio
+
+    task, received = asyncio.ensure_future(work), list[int]()
+
+    def end(number: int) -> None:
+        received.append(number)
+        task.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores one, and that is meant
+            asyncio.get_running_loop().add_signal_handler(number, end, number)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if not received:
+            raise
+        return _BY_SIGNAL + received[0]
 
 
 def _standard_input() -> str:

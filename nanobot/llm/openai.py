@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 
 from nanobot.errors import LLMError
@@ -49,7 +49,8 @@ class OpenAIModel:
 
     def warm(self) -> None:
         """Do what the first question would wait for, a second of imports. Call it in a thread."""
-        self._connection.warm()
+        with suppress(LLMError):  # the first question will say it
+            self._connection.warm()
 
     async def aclose(self) -> None:
         """Close the connections that are kept for the next question."""

@@ -1,22 +1,20 @@
 """The lines of a session file."""
 
+import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_type_hints
 
 import msgspec
 
-from nanobot.authority import Origin
 from nanobot.messages import Attachment, Sender
 from nanobot.store.jsonl import loads
 from nanobot.store.private import utf8
 from nanobot.transcript import (
     Archived,
     Ended,
-    Incomplete,
     Line,
     Message,
-    MessageRole,
     Reset,
     ToolCall,
     Usage,
@@ -27,7 +25,7 @@ VERSION = 1
 
 _QUICK = b'{"type":"message",'  # so we write them; the common ones are read straight into messages
 _UNKNOWN_MIME = Attachment("").mime
-_EMPTY: tuple[object, ...] = (None, "", ())
+_EMPTY: tuple[object, ...] = (None, "", (), [])
 
 
 class _Function(msgspec.Struct):
@@ -42,22 +40,21 @@ class _Call(msgspec.Struct):
     function: _Function
 
 
-class _WireMessage(msgspec.Struct):
-    role: MessageRole
-    content: str | None = None
-    id: str = ""
-    at: str = ""
-    turn: str = ""
-    origin: Origin | None = None
-    context: str | None = None
-    sender: Sender | None = None
-    inbound: str | None = None
-    files: tuple[Attachment, ...] = ()
-    tool_calls: tuple[_Call, ...] | None = ()
-    tool_call_id: str | None = None
-    usage: Usage | None = None
-    model: str | None = None
-    incomplete: Incomplete | None = None
+_SHAPES = {"files": tuple[Attachment, ...], "tool_calls": tuple[_Call, ...] | None}
+"""The fields of a message that are read as something else than they are kept as."""
+
+
+def _field(name: str, kind: object, default: object) -> tuple[str, Any] | tuple[str, Any, Any]:
+    shape = _SHAPES.get(name, kind)
+    return (name, shape) if default is dataclasses.MISSING else (name, shape, default)
+
+
+_HINTS = get_type_hints(Message)
+_WireMessage = msgspec.defstruct(
+    "_WireMessage",
+    [_field(field.name, _HINTS[field.name], field.default) for field in dataclasses.fields(Message)],
+    kw_only=True,
+)
 
 
 class _Window(msgspec.Struct):
@@ -151,10 +148,9 @@ def _read(raw: bytes) -> Line | None:
 
 
 def _read_message(raw: bytes) -> Message:
-    wire = _wire_message(raw)
-    fields = msgspec.structs.asdict(wire)
-    calls = (ToolCall(call.id, call.function.name, call.function.arguments) for call in wire.tool_calls or ())
-    return Message(**(fields | {"tool_calls": tuple(calls)}))
+    wire = msgspec.structs.asdict(_wire_message(raw))
+    calls = (ToolCall(call.id, call.function.name, call.function.arguments) for call in wire["tool_calls"] or ())
+    return Message(**(wire | {"tool_calls": tuple(calls)}))
 
 
 def _read_window(raw: bytes) -> Window:
@@ -172,28 +168,21 @@ _READERS: Mapping[str, Callable[[bytes], Line]] = {
 
 
 def _write_message(message: Message) -> dict[str, object]:
-    return (
-        {"type": "message", "id": message.id, "at": message.at}
-        | _filled(
-            turn=message.turn,
-            role=message.role,
-            origin=message.origin,
-        )
-        | {"content": message.content}
-        | _filled(
-            context=message.context,
-            sender=message.sender and _filled(id=message.sender.id, name=message.sender.name),
-            inbound=message.inbound,
-            files=[_write_file(file) for file in message.files] or None,
-            tool_calls=[_write_call(call) for call in message.tool_calls] or None,
-            tool_call_id=message.tool_call_id,
-            usage=message.usage
-            and {"input": message.usage.input, "output": message.usage.output}
-            | ({"cached": message.usage.cached} if message.usage.cached else {}),
-            model=message.model,
-            incomplete=message.incomplete,
-        )
-    )
+    row: dict[str, object] = {"type": "message"}
+    for name in _ORDER:
+        value = getattr(message, name)
+        if name in _ALWAYS or value not in _EMPTY:
+            write = _FIELD_WRITERS.get(name)
+            row[name] = write(value) if write else value
+    return row
+
+
+def _write_sender(sender: Sender) -> dict[str, object]:
+    return _filled(id=sender.id, name=sender.name)
+
+
+def _write_usage(usage: Usage) -> dict[str, int]:
+    return {"input": usage.input, "output": usage.output} | ({"cached": usage.cached} if usage.cached else {})
 
 
 def _write_call(call: ToolCall) -> dict[str, object]:
@@ -208,6 +197,15 @@ def _filled(**fields: object) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value not in _EMPTY}
 
 
+_FIRST = ("id", "at", "turn", "role", "origin", "content")
+_ORDER = (*_FIRST, *(field.name for field in dataclasses.fields(Message) if field.name not in _FIRST))
+_ALWAYS = frozenset({"id", "at", "content"})  # written also when they are empty
+_FIELD_WRITERS: Mapping[str, Callable[[Any], object]] = {
+    "sender": _write_sender,
+    "files": lambda files: [_write_file(file) for file in files],
+    "tool_calls": lambda calls: [_write_call(call) for call in calls],
+    "usage": _write_usage,
+}
 _WRITERS: Mapping[type[Line], Callable[[Any], dict[str, object]]] = {
     Message: _write_message,
     Archived: lambda mark: {"type": "archived", "at": mark.at, "through": mark.through, "cursor": mark.cursor},

@@ -4,7 +4,7 @@ import asyncio
 from functools import cached_property
 
 from nanobot.store.state import read_state, write_state
-from nanobot.store.threads import to_the_end
+from nanobot.uncancelled import to_the_end
 from nanobot.workspace import Workspace
 
 

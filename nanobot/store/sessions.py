@@ -15,8 +15,8 @@ from nanobot.store import jsonl, lines
 from nanobot.store.jsonl import Stamp
 from nanobot.store.replay import Replay, follow
 from nanobot.store.session_files import SessionFiles
-from nanobot.store.threads import to_the_end
 from nanobot.transcript import Line, Message, Session, SessionInfo
+from nanobot.uncancelled import to_the_end
 from nanobot.workspace import Workspace
 
 REPLAY_BYTES = 4 * 1024 * 1024

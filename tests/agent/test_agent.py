@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.errors import LLMError
+from nanobot.errors import LLMError, StoreError
 from nanobot.i18n import say
 from nanobot.messages import Address
-from nanobot.ports import Caller, ModelInfo, Reply, ToolResult
-from nanobot.transcript import Message, Usage
+from nanobot.ports import Caller, ModelInfo, Reply, Request, Stream, ToolResult
+from nanobot.store.sessions import SessionManager
+from nanobot.transcript import Line, Message, Session, Usage
+from nanobot.uncancelled import to_the_end
+from nanobot.workspace import Workspace
 from tests.fakes.bot import ADDRESS, Bot
 from tests.fakes.llm import HANG, ScriptedLLM, calls, says
 from tests.fakes.tools import Echo, Hang
@@ -155,7 +158,7 @@ async def test_a_message_during_a_turn_joins_it_and_another_persons_waits(tmp_pa
 async def test_a_busy_session_does_not_hold_up_another(tmp_path: Path) -> None:
     hang = Hang()
 
-    def script(request: object) -> Reply:
+    def script(request: Request, _: Stream) -> Reply:
         return calls("hang") if "hang" in str(request) and "quick" not in str(request) else says("quick answer")
 
     async with Bot(tmp_path, ScriptedLLM(script), tools=[hang]).running() as bot:
@@ -221,13 +224,8 @@ async def test_the_window_moves_by_a_good_piece_and_then_rests(tmp_path: Path) -
 
 async def test_a_long_tool_stretch_ends_well_in_a_small_window(tmp_path: Path) -> None:
     info = ModelInfo("small", "small", 8000, 1000)
-    step = iter(range(100))
-    script = ScriptedLLM(
-        lambda _: (
-            calls("echo", f'{{"text": "{"word " * 200}"}}', call_id=f"c{n}") if (n := next(step)) < 30 else says("done")
-        ),
-        info=info,
-    )
+    steps = [calls("echo", f'{{"text": "{"word " * 200}"}}', call_id=f"c{n}") for n in range(30)]
+    script = ScriptedLLM(*steps, says("done"), info=info)
     async with Bot(tmp_path, script, tools=[Echo()]).running() as bot:
         assert (await bot.ask("the task")).text == "done"
 
@@ -258,22 +256,183 @@ async def test_a_file_that_is_cut_is_told_once(tmp_path: Path) -> None:
     assert ["SOUL.md" in item.text for item in bot.progress if item.kind == "notice"] == [True]
 
 
-async def test_a_small_model_reads_character_facts_and_the_last_words_only(tmp_path: Path) -> None:
+async def test_a_small_model_reads_its_character_and_the_one_fact_that_matters(tmp_path: Path) -> None:
     llm = ScriptedLLM(says("ok"), info=ModelInfo("small", "small", 8000, 500, compact=True))
     bot = Bot(tmp_path, llm, tools=[Echo()])
     bot.workspace.soul.write_text("You are a pirate.", encoding="utf-8")
-    bot.workspace.memory_file.write_text("# Memory\n\n## People\n- Her dog is called Pixel\n", encoding="utf-8")
+    bot.workspace.memory_file.write_text(
+        "# Memory\n\n## Pets\n- My dog is called Pixel (2026-01-01)\n", encoding="utf-8"
+    )
     async with bot.running():
-        for n in range(9):
-            await bot.ask(f"question {n}")
-    request = llm.requests[-1]
+        for text in ("Hello! My name is Ada.", "Tell me a joke", "What is my dog called?", "what's my name?", "why?"):
+            await bot.ask(text)
+    seen = [[(m.role, m.content) for m in request.messages] for request in llm.requests]
 
-    assert request.tools == []
-    assert str(request.messages[0].content).startswith("You are a pirate.")
-    assert "Her dog is called Pixel" in str(request.messages[0].content)
-    assert len(request.messages) <= 7
-    assert request.messages[1].role == "user"
-    assert all(message.context is None for message in request.messages)
+    assert all(request.tools == [] for request in llm.requests)
+    assert all(message.context is None for request in llm.requests for message in request.messages)
+    assert seen[1] == [("system", "You are a pirate."), ("user", "Tell me a joke")]
+    assert seen[2][0][1] == "You are a pirate.\n\nWhat you know about the user:\nDog: Pixel"
+    assert seen[2][-2:] == [("assistant", "Dog: Pixel."), ("user", "What is my dog called?")]
+    assert "Name: Ada" in str(seen[3][0])
+    assert [content for _, content in seen[4]] == ["You are a pirate.", "what's my name?", "ok", "why?"]
+
+
+async def test_with_a_small_model_a_wish_to_remember_is_granted_without_it(tmp_path: Path) -> None:
+    llm = ScriptedLLM(says("ok"), info=ModelInfo("small", "small", 8000, 500, compact=True))
+    async with Bot(tmp_path, llm).running() as bot:
+        answer = await bot.ask("记住我的猫叫年糕")
+        refused = await bot.ask("remember that my password is hunter2-FAKE")
+
+    assert llm.requests == []
+    assert not answer.failed
+    assert refused.failed
+    assert "我的猫叫年糕" in bot.workspace.memory_file.read_text(encoding="utf-8")
+    assert "hunter2" not in bot.workspace.memory_file.read_text(encoding="utf-8")
+
+
+class SlowStore(SessionManager):
+    """Says when an append has begun, and lets it end when it may."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__(workspace, fsync=False)
+        self.slow_for: type[object] | str = ""
+        self.begun, self.may_end = asyncio.Event(), asyncio.Event()
+
+    async def append(self, session: Session, *lines: Line) -> None:
+        if any(isinstance(line, Message) and line.role == self.slow_for for line in lines):
+            self.begun.set()
+            await to_the_end(self._later(session, *lines))
+        else:
+            await super().append(session, *lines)
+
+    async def _later(self, session: Session, *lines: Line) -> None:
+        await self.may_end.wait()
+        await super().append(session, *lines)
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "tool"])
+async def test_stopped_while_a_message_is_written_it_is_kept_once(tmp_path: Path, role: str) -> None:
+    store = SlowStore(Workspace(tmp_path))
+    store.slow_for = role
+    llm = ScriptedLLM(calls("echo", '{"text": "hi"}'), says("next answer"))
+    async with Bot(tmp_path, llm, tools=[Echo()], store=store).running() as bot:
+        await bot.say("go")
+        await store.begun.wait()
+        await bot.say("/stop")
+        await asyncio.sleep(0)
+        store.may_end.set()
+        await bot.hear()
+        store.slow_for = ""
+        await bot.ask("next")
+        kept = await store.messages(ADDRESS.session_key)
+    fresh = ScriptedLLM(says("fresh"))
+    async with Bot(tmp_path, fresh).running() as bot:
+        await bot.ask("later")
+        interruption = await bot.agent.recover(ADDRESS)
+
+    assert [m.content for m in kept if m.role == "user"] == ["go", "next"]
+    assert len([m for m in kept if m.role == "tool"]) == len({m.tool_call_id for m in kept if m.role == "tool"})
+    assert wire(fresh)[0][1 : len(llm.requests[-1].messages)] == wire(llm)[-1][1:]
+    assert interruption is None
+
+
+async def test_messages_that_join_a_stopped_turn_are_not_lost(tmp_path: Path) -> None:
+    store, hang = SlowStore(Workspace(tmp_path)), Hang()
+    llm = ScriptedLLM(calls("slow"), says("never"), says("last"))
+    release = asyncio.Event()
+
+    class Slow(Echo):
+        async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
+            hang.started.set()
+            await release.wait()
+            return await super().run(arguments, caller)
+
+    async with Bot(tmp_path, llm, tools=[Slow("slow")], store=store).running() as bot:
+        await bot.say("go")
+        await hang.started.wait()
+        await bot.say("second")
+        await bot.say("third")
+        await asyncio.sleep(0.02)
+        store.slow_for = "user"
+        release.set()
+        await store.begun.wait()
+        await bot.say("/stop")
+        await asyncio.sleep(0.02)
+        store.may_end.set()
+        stopped = await bot.hear()
+        store.slow_for = ""
+        await bot.ask("fourth")
+        kept = await store.messages(ADDRESS.session_key)
+
+    assert "1" in stopped.text
+    assert [m.content for m in kept if m.role == "user"] == ["go", "second", "third", "fourth"]
+
+
+async def test_a_message_behind_a_command_does_not_overtake_it(tmp_path: Path) -> None:
+    started, release = asyncio.Event(), asyncio.Event()
+
+    class Slow(Echo):
+        async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
+            started.set()
+            await release.wait()
+            return await super().run(arguments, caller)
+
+    llm = ScriptedLLM(calls("slow"), says("one"), says("two"))
+    async with Bot(tmp_path, llm, tools=[Slow("slow")]).running() as bot:
+        await bot.say("first")
+        await started.wait()
+        await bot.say("/new")
+        await bot.say("second")
+        await asyncio.sleep(0.02)
+        release.set()
+        texts = [(await bot.hear()).text for _ in range(3)]
+
+    assert texts == ["one", say("command.new", "en"), "two"]
+    assert "first" not in str(llm.requests[-1].messages)
+
+
+async def test_a_turn_that_cannot_be_written_ends_with_a_sentence_and_leaves_no_trace_in_the_next(
+    tmp_path: Path,
+) -> None:
+    class Full(SlowStore):
+        async def append(self, session: Session, *lines: Line) -> None:
+            if self.slow_for and any(isinstance(line, Message) and line.role == "tool" for line in lines):
+                raise StoreError("no space left on the disk")
+            await super().append(session, *lines)
+
+    store = Full(Workspace(tmp_path))
+    store.slow_for = "full"
+    llm = ScriptedLLM(calls("echo"), says("fine"))
+    async with Bot(tmp_path, llm, tools=[Echo()], store=store).running() as bot:
+        notice = await bot.ask("go")
+        store.slow_for = ""
+        answer = await bot.ask("next")
+        kept = await store.messages(ADDRESS.session_key)
+
+    assert "no space left" in notice.text
+    assert answer.text == "fine"
+    assert str(kept[-1].origin) == "owner"
+    assert problems(llm.requests[-1].messages[1:]) == []
+
+
+async def test_an_answer_cut_by_the_output_limit_is_not_taken_for_an_interruption(tmp_path: Path) -> None:
+    async with Bot(tmp_path, ScriptedLLM(says("more ", finish="length"))).running() as bot:
+        answer = await bot.ask("go")
+
+    assert answer.failed
+    assert await Bot(tmp_path, ScriptedLLM(says("ok"))).agent.recover(ADDRESS) is None
+
+
+async def test_a_message_too_long_for_the_model_is_refused_and_the_next_is_answered(tmp_path: Path) -> None:
+    llm = ScriptedLLM(says("ok"), info=ModelInfo("small", "small", 8000, 1000))
+    async with Bot(tmp_path, llm).running() as bot:
+        refused = await bot.ask("word " * 20_000)
+        answer = await bot.ask("and now?")
+
+    assert refused.failed
+    assert "/new" in refused.text
+    assert answer.text == "ok"
+    assert len(llm.requests) == 1
 
 
 async def test_another_model_can_be_chosen_for_one_session(tmp_path: Path) -> None:

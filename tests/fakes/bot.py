@@ -60,13 +60,14 @@ class Bot:
         compact_at: float = 0.75,
         steer: bool = True,
         budgets: Budgets = BUDGETS,
+        store: SessionManager | None = None,
     ) -> None:
         self.workspace = Workspace(root)
         self.workspace.memory.mkdir(parents=True, exist_ok=True)
         self.clock = FakeClock()
         self.bus, self.lanes = MemoryBus(), Lanes(parallel=16)
         self.questions = Questions(self.bus)
-        self.store = SessionManager(self.workspace, fsync=False)
+        self.store = store or SessionManager(self.workspace, fsync=False)
         self.documents = CachedDocuments()
         self.progress: list[Progress] = []
         memory = MemoryFolder(self.workspace.memory_file, self.documents)

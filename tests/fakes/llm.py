@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from nanobot.errors import LLMError
 from nanobot.ports import ModelInfo, Reply, Request, Stream
 from nanobot.transcript import ToolCall, Usage
 
-Answer = Reply | LLMError | Callable[[Request], Reply]
+Answer = Reply | LLMError | Callable[[Request, Stream], Reply]
 
 
 class ScriptedLLM:
@@ -29,13 +30,13 @@ class ScriptedLLM:
         answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
         if isinstance(answer, LLMError):
             raise answer
-        reply = answer(request) if callable(answer) else answer
+        reply = answer(request, stream) if callable(answer) else answer
         if reply is HANG:
             stream.text("half a thou")
             await asyncio.Event().wait()
         if reply.text:
             stream.text(reply.text)
-        return reply
+        return replace(reply, model=self.info.preset)
 
     @property
     def seen(self) -> Sequence[tuple[str, str | None]]:
@@ -47,7 +48,7 @@ HANG = Reply("")
 
 
 def says(text: str, *, finish: str = "stop", usage: Usage | None = None) -> Reply:
-    return Reply(text, finish="length" if finish == "length" else "stop", usage=usage, model="scripted-1")
+    return Reply(text, finish="length" if finish == "length" else "stop", usage=usage)
 
 
 def calls(name: str, arguments: str = "{}", *, call_id: str = "c1", finish: str = "stop", text: str = "") -> Reply:
