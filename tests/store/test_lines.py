@@ -1,6 +1,7 @@
 """The lines of a session file say what was said."""
 
 import json
+from dataclasses import fields
 from typing import get_args
 
 import msgspec
@@ -69,6 +70,30 @@ def test_what_is_written_is_read(said: list[Message]) -> None:
         except UnicodeEncodeError:
             continue  # half a surrogate pair
         assert after == before
+
+
+def test_no_field_of_a_message_is_forgotten() -> None:
+    message = Message(
+        role="tool",
+        content="2 files",
+        id="m",
+        at="2026-11-30T09:00:00+00:00",
+        turn="t",
+        origin=Origin.OWNER,
+        context="It is Monday.",
+        sender=Sender("1", "Ada"),
+        inbound="i",
+        files=(Attachment("a.png", "image/png", "A"),),
+        tool_calls=(ToolCall("c", "look", "{}"),),
+        tool_call_id="c",
+        usage=Usage(3, 2, 1),
+        model="main",
+        incomplete="cut",
+    )
+    raw = lines.encode([message])[0]
+
+    assert json.loads(raw).keys() - {"type"} == {field.name for field in fields(Message)}
+    assert lines.decode(raw) == message
 
 
 @given(MESSAGES)
