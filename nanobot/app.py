@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 from zoneinfo import ZoneInfo
 
 from nanobot.agent.agent import Agent
@@ -169,7 +169,8 @@ def build(config: Config, home: Home, language: Language = "en") -> App:
     models = _models(config, home, workspace, clock)
     store = SessionManager(workspace, fsync=config.sessions.fsync, replay_bytes=_replay_bytes(config))
     documents = CachedDocuments()
-    memory = MemoryFolder(workspace.memory_file, documents)
+    files = Lock()  # held by whoever replaces one of the files that the tools and /remember both write
+    memory = MemoryFolder(workspace.memory_file, documents, files)
     notebook = Notebook(memory, read_frontmatter, clock)
     facts = Facts(memory, notebook, clock, budget=config.memory.budget.memory)
     context = ContextBuilder(
@@ -182,7 +183,7 @@ def build(config: Config, home: Home, language: Language = "en") -> App:
     )
     agent = Agent(
         models,
-        _tools(config, workspace, questions, notebook),
+        _tools(config, workspace, questions, notebook, files),
         context,
         Conversations(store, clock),
         facts,
@@ -210,7 +211,9 @@ def _replay_bytes(config: Config) -> int:
     return min(REPLAY_BYTES, BYTES_PER_TOKEN * max(windows, default=WINDOW))
 
 
-def _tools(config: Config, workspace: Workspace, questions: Questions, notebook: Notebook) -> Sequence[Tool]:
+def _tools(
+    config: Config, workspace: Workspace, questions: Questions, notebook: Notebook, files: Lock
+) -> Sequence[Tool]:
     rules = config.tools.exec
     return builtin_tools(
         workspace,
@@ -219,6 +222,7 @@ def _tools(config: Config, workspace: Workspace, questions: Questions, notebook:
         exec_policy=ExecPolicy(owner=rules.owner, member=rules.member, allow=rules.allow, timeout=rules.timeout),
         guard=objection,
         on_note=notebook.written,
+        file_lock=files,
     )
 
 
