@@ -20,6 +20,7 @@ from tests.fakes.openai_answers import Json
 from tests.fakes.openai_server import FakeOpenAI
 
 HERE = at("here")
+ELSEWHERE = at("elsewhere")
 PATIENCE = 30.0
 """Seconds; a guard against hanging."""
 
