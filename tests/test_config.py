@@ -12,7 +12,7 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from nanobot.config import EMBEDDED, Config, ModelPreset, chosen, load, presets
+from nanobot.config import EMBEDDED, Config, ModelPreset, chosen, load, presets, use_model
 from nanobot.config.describing import schema
 from nanobot.config.kinds import Anything
 from nanobot.config.nodes import Node, Place, Scalar
@@ -63,7 +63,7 @@ def test_without_a_file_every_key_has_its_default_and_nothing_is_written(home: H
     config = load(home, env={})
     assert config.workspace == home.workspace
     assert config.model is None
-    assert chosen(config) == EMBEDDED
+    assert chosen(config, home) == EMBEDDED
     assert config.telegram is None
     assert config.memory.budget.memory == 32 * 1024
     assert config.heartbeat.hours == (time(8), time(22))
@@ -491,11 +491,30 @@ def test_one_can_choose_among_presets_pulled_models_and_the_embedded_one(home: H
     config = load(home, env={})
     assert list(presets(config, home)) == ["main", "smart-7b", EMBEDDED]
     assert presets(config, home)["smart-7b"].gguf == str(home.models / "smart-7b.gguf")
-    assert chosen(config) == "smart-7b"
+    assert chosen(config, home) == "smart-7b"
 
 
-def test_without_a_choice_the_first_preset_is_used(loads: Loads) -> None:
-    assert chosen(loads(ENDPOINT + "agent: {}")) == "main"
+def test_only_whole_files_are_models(home: Home) -> None:
+    (home.models / "folder.gguf").mkdir(parents=True)
+    (home.models / "half.gguf.part").touch()
+    assert list(presets(load(home, env={}), home)) == [EMBEDDED]
+
+
+def test_without_a_choice_the_first_preset_is_used(loads: Loads, home: Home) -> None:
+    assert chosen(loads(ENDPOINT + "agent: {}"), home) == "main"
+
+
+def test_the_model_that_was_chosen_at_the_shell_counts_unless_the_configuration_names_one(
+    loads: Loads, home: Home
+) -> None:
+    use_model(home, "gone")
+    assert chosen(loads(ENDPOINT), home) == "main"
+    use_model(home, EMBEDDED)
+    assert chosen(loads(ENDPOINT), home) == EMBEDDED
+    assert chosen(loads(ENDPOINT + "model: main"), home) == "main"
+    assert home.chosen_model.stat().st_mode & 0o777 == 0o600
+    home.chosen_model.write_bytes(b"\xff\xfe")
+    assert chosen(loads(ENDPOINT), home) == "main"
 
 
 # The schema

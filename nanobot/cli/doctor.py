@@ -130,7 +130,8 @@ def _look_at_model(args: argparse.Namespace, loaded: "Loaded | ConfigError") -> 
     if isinstance(loaded, ConfigError):
         yield warning("doctor.later")
         return
-    known, first = presets(loaded.config, home_of(args)), chosen(loaded.config)
+    home = home_of(args)
+    known, first = presets(loaded.config, home), chosen(loaded.config, home)
     for name in dict.fromkeys((first, *loaded.config.fallbacks)):
         for finding in _look_at_preset(known[name]):
             spare = name != first and finding.verdict is Verdict.PROBLEM  # the bot talks without it

@@ -39,11 +39,11 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def list_all(args: argparse.Namespace) -> int:
     """The one in use is marked with a star."""
-    from nanobot.config import presets
+    from nanobot.config import chosen, presets
     from nanobot.llm.pull import CATALOGUE
 
     config, home = config_of(args), home_of(args)
-    known, in_use = presets(config, home), _in_use(config, home)
+    known, in_use = presets(config, home), chosen(config, home)
     width = max(map(len, known))
     for name, preset in known.items():
         print(f"{'*' if name == in_use else ' '} {name:<{width}}  {_described(preset)}")
@@ -95,7 +95,7 @@ def use(args: argparse.Namespace) -> int:
 
 
 def _choose(config: "Config", home: "Home", name: str) -> int:
-    from nanobot.llm.pulled import use_model
+    from nanobot.config import use_model
 
     if config.model not in (None, name):
         print(f"The configuration says `model: {config.model}`, which counts; write `model: {name}` there to use it.")
@@ -103,15 +103,6 @@ def _choose(config: "Config", home: "Home", name: str) -> int:
     use_model(home, name)
     print(f"{name} answers from now on.")
     return 0
-
-
-def _in_use(config: "Config", home: "Home") -> str:
-    from nanobot.config import chosen, presets
-    from nanobot.llm.pulled import default_model
-
-    if config.model is None and (default := default_model(home)) is not None and default in presets(config, home):
-        return default
-    return chosen(config)
 
 
 def _described(preset: "ModelPreset") -> str:

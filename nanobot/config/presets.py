@@ -5,22 +5,45 @@ from collections.abc import Mapping
 from nanobot.config.models import ModelPreset
 from nanobot.config.paths import EMBEDDED
 from nanobot.config.tree import Config
-from nanobot.workspace import Home
+from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, Home
 
 
 def presets(config: Config, home: Home) -> Mapping[str, ModelPreset]:
     """Every model that can be chosen: the configured presets, the pulled models by their file's name, `embedded`.
 
-    A configured preset hides another of the same name.
+    A configured preset hides another of the same name. Any GGUF file that a person puts there counts as pulled.
     """
-    pulled = {path.stem: ModelPreset(gguf=str(path)) for path in sorted(home.models.glob("*.gguf"))}
+    files = [path for path in sorted(home.models.glob("*.gguf")) if path.is_file()]
     return {
         **config.models,
-        **{name: preset for name, preset in pulled.items() if name not in config.models},
+        **{path.stem: ModelPreset(gguf=str(path)) for path in files if path.stem not in config.models},
         **({} if EMBEDDED in config.models else {EMBEDDED: ModelPreset(gguf=EMBEDDED)}),
     }
 
 
-def chosen(config: Config) -> str:
-    """The name of the preset in use: `model`, else the first of `models`, else `embedded`."""
-    return config.model or next(iter(config.models), EMBEDDED)
+def chosen(config: Config, home: Home | None = None) -> str:
+    """The name of the preset in use: `model`, else what was chosen with `use_model`, else the first, else `embedded`.
+
+    A choice of what is not there any more does not count.
+    """
+    if config.model:
+        return config.model
+    if home and (name := _used(home)) in presets(config, home):
+        return name
+    return next(iter(config.models), EMBEDDED)
+
+
+def use_model(home: Home, name: str) -> None:
+    """Make this preset the one in use where the configuration names none. It stays as its owner wrote it."""
+    home.root.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+    new = home.chosen_model.with_suffix(".new")
+    new.touch(PRIVATE_FILE)
+    new.write_text(f"{name}\n", encoding="utf-8")
+    new.replace(home.chosen_model)
+
+
+def _used(home: Home) -> str:
+    try:
+        return home.chosen_model.read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        return ""

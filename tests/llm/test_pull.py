@@ -11,8 +11,6 @@ import pytest
 from nanobot.errors import StoreError
 from nanobot.llm.part import Part
 from nanobot.llm.pull import ATTEMPTS, CATALOGUE, connect, fetch, in_words, is_name, look, name_in
-from nanobot.llm.pulled import default_model, pulled_models, use_model
-from nanobot.workspace import Home
 from tests.fakes.file_server import FileServer
 
 MODEL = b"GGUF" + bytes(range(256)) * 2000
@@ -253,18 +251,3 @@ def test_sizes_are_told_as_people_know_them() -> None:
         "98 MB",
         "1.1 GB",
     ]
-
-
-def test_pulled_models_are_known_by_their_files(tmp_path: Path) -> None:
-    home = Home(tmp_path / "home")
-    assert (pulled_models(home), default_model(home)) == ({}, None)
-    home.models.mkdir(parents=True)
-    (home.models / "fine-1b.gguf").write_bytes(MODEL)
-    (home.models / "half.gguf.part").write_bytes(MODEL)
-    assert pulled_models(home) == {"fine-1b": home.models / "fine-1b.gguf"}
-    use_model(home, "fine-1b")
-    use_model(home, "embedded")
-    assert default_model(home) == "embedded"
-    assert home.chosen_model.stat().st_mode & 0o777 == 0o600
-    home.chosen_model.write_bytes(b"\xff\xfe")
-    assert default_model(home) is None
