@@ -1,0 +1,168 @@
+"""A turn at work in its conversation."""
+
+from collections.abc import Callable, Sequence
+from typing import TypedDict
+
+from nanobot.agent.context import ContextBuilder, Prompt
+from nanobot.agent.conversation import Conversation, Conversations
+from nanobot.agent.room import Room
+from nanobot.agent.turn import Turn
+from nanobot.errors import LLMError
+from nanobot.i18n import say
+from nanobot.ids import new_id
+from nanobot.loop import Outcome
+from nanobot.messages import Address, InboundMessage, OutboundMessage
+from nanobot.ports import Caller, Reply, Request, Stream
+from nanobot.tokens import Counts
+from nanobot.transcript import EndedHow, Message
+from nanobot.uncancelled import to_the_end
+
+Join = Callable[[], InboundMessage | None]
+
+SHRINK = 0.5
+"""How much of the conversation stays in view after an endpoint said that it was asked too much."""
+
+
+class RunningTurn:
+    """A turn at work in its conversation: what the loop is handed."""
+
+    def __init__(
+        self, turn: Turn, conversations: Conversations, context: ContextBuilder, room: Room, join: Join
+    ) -> None:
+        self.room = room
+        self._turn = turn
+        self._conversations = conversations
+        self._conversation: Conversation  # from `begin` on
+        self._begun = False
+        self._context = context
+        self._join = join
+        self._prompt: Prompt | None = None  # the same one for all steps of the turn
+        self._asked = Counts()
+        self._asked_messages = 0
+
+    @property
+    def caller(self) -> Caller:
+        return self._turn.caller
+
+    @property
+    def stream(self) -> Stream:
+        return self._turn
+
+    async def begin(self) -> None:
+        """Open the conversation, and record the message that the turn answers."""
+        self._conversation = await self._conversations.open(self._turn.address.session_key)
+        self._begun = True
+        await self.hear(self._turn.inbound[0])
+
+    async def hear(self, message: InboundMessage) -> None:
+        """Record what a person said, with the block that tells the model when and where."""
+        await self.record(
+            Message(
+                role="user",
+                content=message.text,
+                context=None if self.room.model.compact else self._context.runtime(message),
+                origin=message.authority.origin,
+                sender=message.sender,
+                inbound=message.id,
+                files=tuple(message.files),
+            )
+        )
+
+    async def messages(self) -> Sequence[Message]:
+        model, tokens = self.room.model, self.room.tokens
+        prompt = self._prompt = self._prompt or self._context.prompt(model)
+        await self._conversation.make_room(self.room.left(prompt), tokens)
+        messages = self._context.messages(model, prompt, self._conversation.replay())
+        self._asked = self.room.fixed(prompt) + self._conversation.counts(tokens)
+        self._asked_messages = len(messages)
+        if not model.compact:  # a small model is not sent all that was counted
+            self.room.check(self._asked)
+        return messages
+
+    async def shrink(self) -> bool:
+        tokens = self.room.tokens
+        before = tokens.tokens(self._conversation.counts(tokens))
+        await self._conversation.make_room(before * SHRINK, tokens)
+        return tokens.tokens(self._conversation.counts(tokens)) < before
+
+    async def record(self, message: Message) -> None:
+        try:
+            await self._conversation.record(message, self._turn.id)
+        finally:  # a cancelled append is written all the same
+            if message.role == "assistant":
+                self._turn.recorded(is_remark=bool(message.tool_calls))
+
+    def spent(self, request: Request, reply: Reply) -> None:
+        if reply.usage is None:
+            return
+        self._turn.usage += reply.usage
+        model = self.room.model
+        if not model.compact and reply.model == model.preset:  # another one counts otherwise
+            more = request.messages[self._asked_messages :]
+            asked = sum((self.room.tokens.count(message) for message in more), self._asked)
+            self._conversation.learn(self.room.tokens, asked, reply.usage.input)
+
+    async def join_waiting(self) -> None:
+        while message := self._join():
+            self._turn.inbound.append(message)
+            await to_the_end(self.hear(message))
+
+    def show_tool(self, text: str) -> None:
+        self._turn.tool(text)
+
+    async def answer_ourselves(self, text: str, *, done: bool) -> OutboundMessage:
+        """Say without the model what became of a wish, as part of the conversation."""
+        await self.record(Message(role="assistant", content=text))
+        await self._conversation.end(self._turn.id)
+        return OutboundMessage(kind="answer", text=text, failed=not done, **self._reply())
+
+    async def answered(self, outcome: Outcome) -> OutboundMessage:
+        """The loop came to an end."""
+        if outcome.trouble:
+            return await self.refused(f"turn.{outcome.trouble}")
+        await self._conversation.end(self._turn.id, "failed" if outcome.incomplete else None)
+        return self._answer(outcome.text, outcome.model, cut=outcome.incomplete is not None)
+
+    async def refused(self, sentence: str, **values: object) -> OutboundMessage:
+        """There is no answer; say why."""
+        await self._conversation.close_calls()
+        await self._conversation.end(self._turn.id, "failed")
+        text = say(sentence, self._turn.language, **{"model": self.room.model.preset, **values})
+        return OutboundMessage(kind="notice", text=text, failed=True, **self._reply())
+
+    async def failed(self, error: LLMError) -> OutboundMessage:
+        """The model gave no answer: keep what had arrived of a broken one, and say what is wrong."""
+        model = error.model or self.room.model.preset
+        if not error.partial.strip():
+            minutes = max(1, round((error.retry_after or 60) / 60))
+            return await self.refused(f"model.{error.kind}", minutes=minutes, model=model)
+        await self.record(Message(role="assistant", content=error.partial, incomplete="cut"))
+        await self._conversation.end(self._turn.id, "failed")
+        return self._answer(error.partial, model, cut=True)
+
+    async def broken(self, how: EndedHow) -> None:
+        """The turn ends in the middle: keep what was said, as interrupted, and leave no tool call open."""
+        if not self._begun:
+            return
+        await self._conversation.close_calls()
+        if said := self._turn.half_said.strip():
+            await self.record(Message(role="assistant", content=said, incomplete="interrupted"))
+        await self._conversation.end(self._turn.id, how)
+
+    def _answer(self, text: str, preset: str, *, cut: bool) -> OutboundMessage:
+        text = f"{text}\n\n{say('turn.cut', self._turn.language)}" if cut else text
+        stats = self._turn.stats(preset or self.room.model.preset)
+        return OutboundMessage(kind="answer", text=text, stats=stats, failed=cut, **self._reply())
+
+    def _reply(self) -> "_Reply":
+        turn = self._turn
+        return {"id": new_id(), "address": turn.address, "turn": turn.id, "reply_to": turn.inbound[0].id}
+
+
+class _Reply(TypedDict):
+    """What every message that ends a turn has."""
+
+    id: str
+    address: Address
+    turn: str
+    reply_to: str
