@@ -454,3 +454,15 @@ async def test_an_unknown_command_gets_a_suggestion_and_never_reaches_the_model(
         assert (await bot.ask("/etc/hosts is what?")).text == "ok"
 
     assert len(llm.requests) == 1
+
+
+async def test_a_session_that_cannot_be_read_is_told_in_a_sentence(tmp_path: Path) -> None:
+    llm = ScriptedLLM(says("ok"))
+    bot = Bot(tmp_path, llm)
+    (bot.workspace.sessions / "cli" / "test.jsonl").mkdir(parents=True)
+    async with bot.running():
+        notice = await bot.ask("hi")
+
+    assert notice.failed
+    assert "could not be" in notice.text
+    assert llm.requests == []
