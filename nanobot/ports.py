@@ -337,7 +337,8 @@ class Recall(Protocol):
 class Document:
     """A text file as it was read; the same object comes back for as long as the file does not change.
 
-    `text` is None if there is no such file, or none that can be read (`problem` says why, in the system's words).
+    `text` has plain newlines. It is None if there is no such file, or none that can be read; then `problem`
+    says why, in the system's words.
     `modified` is in seconds since 1970.
     """
 
@@ -351,10 +352,6 @@ class Documents(Protocol):
 
     def look(self, path: Path) -> Document:
         """The file as it is now. Costs one stat if it has not changed; never raises."""
-        ...
-
-    def read(self, path: Path) -> str | None:
-        """Its text with plain newlines, or None."""
         ...
 
 

@@ -113,10 +113,6 @@ class TokenEstimator:
         ]
         self._cache: dict[int, Counts] = {}
 
-    def estimate(self, text: str) -> int:
-        """Tokens of a bare text."""
-        return self.tokens(Counts(_text(text) + _around()))
-
     def size(self, message: Message) -> int:
         """Tokens of a message, with what stands around it."""
         return self.tokens(self.count(message))

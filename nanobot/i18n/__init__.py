@@ -3,10 +3,9 @@
 import tomllib
 from functools import cache
 from importlib import resources
-from typing import Literal, get_args
+from typing import Literal
 
 Language = Literal["en", "zh"]
-LANGUAGES: tuple[Language, ...] = get_args(Language)
 
 
 def say(key: str, language: Language, /, **values: object) -> str:

@@ -44,9 +44,6 @@ class CachedDocuments:
         self._failed.pop(path, None)
         return document
 
-    def read(self, path: Path) -> str | None:
-        return self.look(path).text
-
     def _read(self, path: Path, kept: _Kept | None) -> Document:
         before = time.time_ns()
         data, info = read_bytes(path)

@@ -1,11 +1,12 @@
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.commands.memory import memory_command, remember_command
 from nanobot.commands.router import Call, Command
-from nanobot.i18n import LANGUAGES, Language
+from nanobot.i18n import Language
 from nanobot.memory.facts import Facts
 from nanobot.memory.notebook import Notebook
 from nanobot.messages import Address, InboundMessage, Sender
@@ -92,7 +93,7 @@ async def test_an_answer_says_whether_what_was_asked_for_was_done(folder: Path) 
     ]
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", get_args(Language))
 async def test_every_problem_has_a_sentence(folder: Path, language: Language) -> None:
     (folder / "MEMORY.md").mkdir()
     (folder / "a.md").write_text("---\na: [\n---\n")

@@ -1,9 +1,10 @@
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from nanobot.i18n import LANGUAGES
+from nanobot.i18n import Language
 from nanobot.memory.facts import MOST, Facts, Remembered, known_line, with_fact
 from nanobot.memory.index import MARKER
 from nanobot.memory.notebook import Notebook
@@ -119,7 +120,7 @@ async def test_a_fact_beyond_what_the_model_reads_is_saved_and_that_is_said(path
     assert PIXEL in written(path)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", get_args(Language))
 @pytest.mark.parametrize(
     "remembered",
     [
@@ -134,8 +135,8 @@ async def test_a_fact_beyond_what_the_model_reads_is_saved_and_that_is_said(path
         Remembered("nothing"),
     ],
 )
-def test_the_person_is_told_what_became_of_it(remembered: Remembered, language: str) -> None:
-    told = remembered.told("zh" if language == "zh" else "en")
+def test_the_person_is_told_what_became_of_it(remembered: Remembered, language: Language) -> None:
+    told = remembered.told(language)
 
     assert told
     assert remembered.line in told

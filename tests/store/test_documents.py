@@ -47,7 +47,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 def test_a_text_reads_however_it_was_saved(tmp_path: Path, data: bytes, text: str) -> None:
     (tmp_path / "SOUL.md").write_bytes(data)
 
-    assert CachedDocuments().read(tmp_path / "SOUL.md") == text
+    assert CachedDocuments().look(tmp_path / "SOUL.md").text == text
 
 
 def test_an_unchanged_file_is_not_opened_again(tmp_path: Path, reads: list[Path]) -> None:
@@ -64,11 +64,11 @@ def test_an_unchanged_file_is_not_opened_again(tmp_path: Path, reads: list[Path]
 def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
     soul = old(tmp_path / "SOUL.md", b"calm")
     documents = CachedDocuments()
-    documents.read(soul)
+    documents.look(soul)
 
     soul.write_bytes(b"loud")
 
-    assert documents.read(soul) == "loud"
+    assert documents.look(soul).text == "loud"
 
 
 def test_a_change_within_the_same_tick_of_the_clock_is_not_missed(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_change_within_the_same_tick_of_the_clock_is_not_missed(tmp_path: Path
 
     for number in range(200):
         soul.write_text(f"{number:03}")
-        assert documents.read(soul) == f"{number:03}"
+        assert documents.look(soul).text == f"{number:03}"
 
 
 def test_a_fresh_file_that_did_not_change_is_still_the_same_document(tmp_path: Path) -> None:
@@ -90,12 +90,12 @@ def test_a_missing_file_is_none_and_comes_back_when_it_does(tmp_path: Path) -> N
     soul, documents = tmp_path / "SOUL.md", CachedDocuments()
 
     assert documents.look(soul) is documents.look(soul)
-    assert documents.read(soul) is None
+    assert documents.look(soul).text is None
     assert documents.look(soul).problem == ""
     soul.write_text("calm")
-    assert documents.read(soul) == "calm"
+    assert documents.look(soul).text == "calm"
     soul.unlink()
-    assert documents.read(soul) is None
+    assert documents.look(soul).text is None
 
 
 def _folder(path: Path) -> None:

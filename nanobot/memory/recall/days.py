@@ -24,9 +24,6 @@ class Days:
     def length(self) -> int:
         return (self.last - self.first).days + 1
 
-    def overlaps(self, other: "Days") -> bool:
-        return self.first <= other.last and other.first <= self.last
-
 
 Resolve = Callable[[re.Match[str], date, Sequence[int]], Iterator[Days]]
 """What a match means, said on this day, where a date without a year may mean these years."""
