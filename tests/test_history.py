@@ -66,12 +66,20 @@ def test_whatever_the_session_holds_the_replay_is_legal(messages: list[Message])
     assert [message for message in once if message.role == "user"] == said
 
 
-@given(st.lists(any_message, max_size=8), st.lists(any_message, max_size=8))
-def test_what_was_legal_stays_a_prefix_when_the_next_turn_is_added(old: list[Message], new: list[Message]) -> None:
-    before = legal(old)
-    turn = [user("next"), *legal([user("x"), *new])[1:]]
+def step(order: list[str]) -> list[Message]:
+    """Calls, and each result, in another order."""
+    return [calls(*sorted(order)), *(result(call, f"of {call}") for call in order)]
 
-    assert [*before, *legal(turn)][: len(before)] == before
+
+complete_turns = st.lists(st.lists(ids, min_size=1, max_size=3, unique=True).map(step), max_size=3).map(
+    lambda steps: [user("next"), *(message for step in steps for message in step), says("done")]
+)
+
+
+@given(st.lists(any_message, max_size=8), complete_turns)
+def test_a_turn_whose_results_are_all_there_changes_nothing_before_it(old: list[Message], turn: list[Message]) -> None:
+    """Also where calls before it, with the same ids, still wait for theirs: what was sent once is sent again."""
+    assert legal([*old, *turn]) == [*legal(old), *legal(turn)]
 
 
 def test_a_missing_result_is_stated_a_stray_one_left_out_and_a_late_one_found() -> None:
