@@ -21,6 +21,12 @@ class Model:
         self._answers = answers
         self._words = words
 
+    def warm(self) -> None:
+        """Nothing to load."""
+
+    async def aclose(self) -> None:
+        """Nothing to give back."""
+
     async def complete(self, request: Request, stream: Stream) -> Reply:
         answer = self._answers[min(self.asked, len(self._answers) - 1)]
         self.asked += 1
