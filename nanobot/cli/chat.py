@@ -77,24 +77,28 @@ async def _ask(app: "App", address: "Address", text: str) -> int:
 
 
 async def _until_told_to_end(work: "Coroutine[None, None, int]") -> int:
-    """Do the work; a signal to end cancels it, so that no command it runs is left behind."""
+    """Do the work; a signal to end cancels it, so that it leaves nothing behind, however often it comes."""
     import asyncio
 
-    task, received = asyncio.ensure_future(work), list[int]()
+    loop, task, received = asyncio.get_running_loop(), asyncio.ensure_future(work), list[int]()
 
     def end(number: int) -> None:
         received.append(number)
         task.cancel()
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores one, and that is meant
-            asyncio.get_running_loop().add_signal_handler(number, end, number)
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    heard = [number for number in signals if signal.getsignal(number) is not signal.SIG_IGN]  # as nohup has one
+    for number in heard:
+        loop.add_signal_handler(number, end, number)
     try:
         return await task
     except asyncio.CancelledError:
         if not received:
             raise
         return _BY_SIGNAL + received[0]
+    finally:
+        for number in heard:
+            loop.remove_signal_handler(number)
 
 
 def _standard_input() -> str:
