@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 .PHONY: chat check test bench bench-recall crash clean help
 
 help:            ## Show this list
-	@grep -hE '^[a-z-]+: *[^#]*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+: *[^#]*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 22
 
 chat: $(VENV)/.chat  ## Install with the embedded model, then talk to the bot
 	@$(BIN)/nanobot chat
