@@ -96,8 +96,12 @@ class App:
     def greeting(self, address: Address) -> str:
         """Which model one talks to, and how to have a better one."""
         info = self._models.get(address.session_key)[0].info
-        sentence = "chat.demo_model" if info.preset == EMBEDDED else "chat.model"
+        sentence = "chat.demo_model" if self.is_demo(address) else "chat.model"
         return say(sentence, self.language(address), name=info.preset, model=info.model)
+
+    def is_demo(self, address: Address) -> bool:
+        """Whether the embedded model answers."""
+        return self._models.name_for(address.session_key) == EMBEDDED
 
     async def run(self, channel: Channel, address: Address, *, warm: bool = True) -> None:
         """Serve one channel until its `listen` returns.
@@ -238,7 +242,7 @@ def _models(config: Config, home: Home, workspace: Workspace, clock: Clock) -> M
         models = [model(each) for each in dict.fromkeys([name, *config.fallbacks])]
         return Fallback(models, clock) if len(models) > 1 else models[0]
 
-    return Models({name: partial(make, name) for name in known}, chosen(config), SessionModels(workspace))
+    return Models({name: partial(make, name) for name in known}, chosen(config, home), SessionModels(workspace))
 
 
 def _model(name: str, preset: ModelPreset, workspace: Workspace, clock: Clock) -> LLM:

@@ -70,7 +70,8 @@ async def _ask(app: "App", address: "Address", text: str) -> int:
     from nanobot.channels.terminal.clean import typed
     from nanobot.channels.terminal.oneshot import OneShot, remark
 
-    remark(app.greeting(address))
+    if app.is_demo(address):
+        remark(app.greeting(address))
     channel = OneShot(address, typed(text), lambda: app.language(address))
     await app.run(channel, address, warm=False)
     return 0 if channel.report() else 1

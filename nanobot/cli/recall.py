@@ -4,7 +4,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from nanobot.cli.settings import workspace_of
+from nanobot.cli.settings import config_of
+from nanobot.errors import WorkspaceError
 
 if TYPE_CHECKING:  # the index is opened only to be searched
     from collections.abc import Callable, Sequence
@@ -42,7 +43,9 @@ def run(args: argparse.Namespace) -> int:
     from nanobot.store.recall.sessions import SessionIndexer
     from nanobot.workspace import Workspace
 
-    workspace = Workspace(workspace_of(args))
+    workspace = Workspace(config_of(args).workspace)
+    if not workspace.root.is_dir():
+        raise WorkspaceError(f"There is no workspace at {workspace.root} yet; `nanobot chat` makes one.")
     index = SqliteRecallIndex(workspace.recall_index)
     try:
         SessionIndexer(index.database, workspace, words_of).sync(_progress if sys.stderr.isatty() else None)

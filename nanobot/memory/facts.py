@@ -48,10 +48,11 @@ class Remembered:
 
     def told(self, language: Language) -> str:
         """What the person reads about it."""
+        fact = self.line.removeprefix("- ")
         if self.outcome == "saved" and not self.in_view:
-            return say("memory.saved_out_of_view", language, line=self.line)
+            return say("memory.saved_out_of_view", language, line=fact)
         kind = say(f"memory.secret_{self.secret}", language) if self.secret else ""
-        return say(f"memory.{self.outcome}", language, line=self.line, kind=kind, most=MOST)
+        return say(f"memory.{self.outcome}", language, line=fact, kind=kind, most=MOST)
 
 
 class Facts:

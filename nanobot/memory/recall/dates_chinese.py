@@ -39,7 +39,11 @@ def _number(text: str) -> int:
     """12, "三", "十二", "二十": the number."""
     tens, ten, ones = text.partition("十")
     if ten:
-        return _NUMBERS.get(tens, 1) * 10 + (_NUMBERS[ones] if ones else 0)
+        return (_digits(tens) if tens else 1) * 10 + (_digits(ones) if ones else 0)
+    return _digits(text)
+
+
+def _digits(text: str) -> int:
     return int("".join(str(_NUMBERS.get(char, char)) for char in text))
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from nanobot.errors import StoreError
-from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER
+from nanobot.store.private import private_folder
+from nanobot.workspace import PRIVATE_FILE
 
 # Of the tables, and of the words in them: a change of either needs a new number, and builds the index anew.
 _VERSION = 1
@@ -95,7 +96,7 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         """A connection to an index of this version, an empty one if need be."""
-        self._path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        private_folder(self._path.parent)
         self._path.touch(mode=PRIVATE_FILE)
         connection = self._connect()
         try:
