@@ -156,7 +156,10 @@ async def test_a_change_by_somebody_else_in_between_is_not_lost(desk: Desk) -> N
     assert file.read_text() == "theirs"
 
 
-@pytest.mark.parametrize("path", ["AGENTS.md", "TOOLS.md", "skills/cook/SKILL.md", "agents.md", "./memory/../TOOLS.md"])
+@pytest.mark.parametrize(
+    "path",
+    ["AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "skills/cook/SKILL.md", "agents.md", "./memory/../TOOLS.md"],
+)
 async def test_what_the_bot_follows_changes_only_with_the_owners_yes(desk: Desk, path: str) -> None:
     desk.person.answers = ["no", "once"]
     assert "said no" in await desk.refusal("write_file", path=path, content="be rude")
