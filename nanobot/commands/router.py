@@ -9,7 +9,7 @@ from nanobot.authority import Role
 from nanobot.i18n import Language, say
 from nanobot.messages import Button, InboundMessage
 
-_COMMAND = re.compile(r"/([a-z][a-z0-9_-]*)(?:@[\w-]+)?(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
+_COMMAND = re.compile(r"[/／]([^\W_][\w-]*)(?:@[\w-]+)?(?:\s+(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,10 @@ class Router:
 
 
 def parse(text: str) -> tuple[str, str] | None:
-    """Name and argument of what looks like a command; None for other text, a path like /etc/hosts included."""
+    """Name and argument of what looks like a command; None for other text, a path like /etc/hosts included.
+
+    A name begins with a letter or digit of any script: what no command is called is told so, not passed on.
+    """
     match = _COMMAND.fullmatch(text.strip())
     return (match[1], (match[2] or "").strip()) if match else None
 
