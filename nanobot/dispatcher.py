@@ -16,6 +16,7 @@ from nanobot.ids import new_id
 from nanobot.lanes import Lanes
 from nanobot.messages import InboundMessage, OutboundMessage
 from nanobot.ports import Bus
+from nanobot.uncancelled import to_the_end
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +45,18 @@ class Dispatcher:
         self._steer = steer
 
     async def run(self) -> None:
+        try:
+            await self._run()
+        finally:
+            await to_the_end(self._keep_waiting())
+
+    async def _keep_waiting(self) -> None:
+        """What was said and is not answered any more is not lost; commands are."""
+        for waiting in self._lanes.left():
+            if said := [message for message in waiting if self._command(message) is None]:
+                await self._agent.keep(said)
+
+    async def _run(self) -> None:
         async with self._lanes.open(self._handle), asyncio.TaskGroup() as immediate:
             while True:
                 message = await self._bus.receive()

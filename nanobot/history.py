@@ -1,6 +1,8 @@
 """Which messages of a conversation go to the model: a legal sequence that fits its window."""
 
+import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from nanobot.authority import Origin
 from nanobot.transcript import Message, ToolCall
@@ -19,6 +21,7 @@ def legal(messages: Iterable[Message]) -> list[Message]:
     Each tool call is followed by exactly one result, in the order of the calls (a missing one is
     stated as interrupted); a result whose call is not there is left out, as are assistant messages
     with neither text nor calls, system messages, and whatever stands before the first user message.
+    Calls that share an id, or whose arguments are no JSON object, are mended.
     The same input always gives the same output, so that a repaired prefix stays byte for byte the same.
     """
     kept: list[Message] = []
@@ -31,6 +34,7 @@ def legal(messages: Iterable[Message]) -> list[Message]:
                 results[place].setdefault(message.tool_call_id or "", message)
         elif message.role == "user" or (message.role == "assistant" and kept and not _is_empty(message)):
             if message.tool_calls:
+                message = _with_sound_calls(message)
                 results[len(kept)] = {}
                 asked |= {call.id: len(kept) for call in message.tool_calls}
             kept.append(message)
@@ -105,6 +109,23 @@ def _begins_turn(messages: Sequence[Message], i: int) -> bool:
 
 def _is_empty(message: Message) -> bool:
     return not message.tool_calls and not (message.content or "").strip()
+
+
+def _with_sound_calls(message: Message) -> Message:
+    """Its calls with one id each and arguments that are JSON of an object, as strict endpoints want them."""
+    calls = {
+        call.id: call if _is_object(call.arguments) else replace(call, arguments="{}") for call in message.tool_calls
+    }
+    if list(calls.values()) == list(message.tool_calls):
+        return message
+    return replace(message, tool_calls=tuple(calls.values()))
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _with_results(message: Message, results: dict[str, Message]) -> Iterable[Message]:

@@ -52,6 +52,10 @@ class Lanes:
         lane.held = False
         self._start(key, lane)
 
+    def left(self) -> list[list[InboundMessage]]:
+        """What waits in each session and is not handled any more, once this is closed."""
+        return [list(lane.waiting) for lane in self._lanes.values() if lane.waiting]
+
     def take(self, key: str, choose: Choose) -> InboundMessage | None:
         """Take the waiting message that a running turn chooses to join it, if there is one."""
         lane = self._lanes.get(key)

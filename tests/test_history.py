@@ -96,6 +96,19 @@ def test_a_missing_result_is_stated_a_stray_one_left_out_and_a_late_one_found() 
     assert [call.id for call in open_calls(messages)] == ["c2"]
 
 
+def test_calls_that_no_endpoint_would_take_are_mended() -> None:
+    broken = Message(
+        role="assistant",
+        tool_calls=[ToolCall("a", "look", "{bad"), ToolCall("a", "look", '{"x": 1}'), ToolCall("b", "look", "[]")],
+    )
+
+    mended = legal([user("go"), broken, result("a"), result("a"), result("b")])
+
+    assert [(call.id, call.arguments) for call in mended[1].tool_calls] == [("a", '{"x": 1}'), ("b", "{}")]
+    assert problems(mended) == []
+    assert legal(mended) == mended
+
+
 def test_the_same_call_id_in_two_steps_belongs_to_its_own_step() -> None:
     messages = [user("go"), calls("call_1"), result("call_1", "first"), calls("call_1"), result("call_1", "second")]
 

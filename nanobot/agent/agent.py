@@ -5,18 +5,19 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
-from nanobot.agent.context import ContextBuilder, Part
+from nanobot.agent.context import ContextBuilder, Part, Prompt
 from nanobot.agent.conversation import Conversations, Interruption
 from nanobot.agent.models import Models
 from nanobot.agent.room import Room
-from nanobot.agent.running import Join, RunningTurn
+from nanobot.agent.running import Join, RunningTurn, heard
 from nanobot.agent.turn import Turn
 from nanobot.errors import LLMError, PromptTooBigError, StoreError
-from nanobot.i18n import say
+from nanobot.i18n import Language, say
+from nanobot.ids import new_id
 from nanobot.loop import Loop
 from nanobot.memory.facts import Facts
 from nanobot.memory.wishes import remember_request
-from nanobot.messages import Address, OutboundMessage
+from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.ports import ModelInfo, Tool
 from nanobot.uncancelled import to_the_end
 
@@ -47,7 +48,7 @@ class Agent:
         self._facts = facts
         self._max_steps = max_steps
         self._compact_at = compact_at
-        self._told: set[tuple[str, int]] = set()  # files that were too long, at this size
+        self._told: set[tuple[str, object]] = set()  # files that were too long, at this size, or unreadable
 
     async def run(self, turn: Turn, join: Join, is_stopping: IsStopping) -> OutboundMessage:
         """Answer a message.
@@ -65,7 +66,7 @@ class Agent:
         try:
             await to_the_end(run.begin())
             await self._context.refresh()
-            self._tell_of_cuts(turn, llm.info)
+            self._tell_of_files(turn, llm.info)
             return await self._answer(run, Loop(llm, tools, max_steps=self._max_steps), turn)
         except asyncio.CancelledError:
             await to_the_end(run.broken("stopped" if is_stopping() else "interrupted"))
@@ -92,24 +93,46 @@ class Agent:
         """Deal with a turn that was running in a session when the process died."""
         return await (await self._conversations.open(address.session_key)).recover()
 
-    async def status(self, address: Address) -> tuple[int, int, Sequence[Part]]:
-        """Of a session: the messages that are replayed, their tokens, and the files of the prompt that are cut."""
+    async def keep(self, messages: Sequence[InboundMessage]) -> None:
+        """Record what a person said and nobody answers any more; the next start says so."""
+        turn = new_id()
+        conversation = await self._conversations.open(messages[0].address.session_key)
+        for message in messages:
+            await conversation.record(heard(message, self._context.runtime(message)), turn)
+
+    async def status(self, address: Address) -> tuple[int, int, Prompt]:
+        """Of a session: the messages that are replayed, their tokens, and the prompt that goes before them."""
         llm, tokens = self._models.get(address.session_key)
         conversation = await self._conversations.open(address.session_key)
         await self._context.refresh()
         size = tokens.tokens(conversation.counts(tokens))
-        return len(conversation.replay()), size, self._context.prompt(llm.info).cut
+        return len(conversation.replay()), size, self._context.prompt(llm.info)
 
     async def reset(self, address: Address) -> None:
         """Start a session afresh."""
         await (await self._conversations.open(address.session_key)).reset()
 
-    def _tell_of_cuts(self, turn: Turn, model: ModelInfo) -> None:
-        """Tell the person once of each file that is too long to be read whole."""
-        for name, budget, shown in self._context.prompt(model).cut:
-            if (name, shown.size) not in self._told:
-                self._told.add((name, shown.size))
-                log.warning("%s is cut: %d of %d bytes are read", name, shown.kept, shown.size)
-                turn.notice(
-                    say("turn.file_cut", turn.language, file=name, kept=shown.kept, size=shown.size, name=budget)
-                )
+    def _tell_of_files(self, turn: Turn, model: ModelInfo) -> None:
+        """Tell the person once of each file that cannot be read, or not whole."""
+        prompt = self._context.prompt(model)
+        for part in prompt.unreadable:
+            self._tell_once(turn, (part.name, part.problem), unreadable(part, turn.language))
+        for part in prompt.cut:
+            self._tell_once(turn, (part.name, part.shown.size), too_long(part, turn.language))
+
+    def _tell_once(self, turn: Turn, what: tuple[str, object], sentence: str) -> None:
+        if what not in self._told:
+            self._told.add(what)
+            log.warning("%s", sentence)
+            turn.notice(sentence)
+
+
+def unreadable(part: Part, language: Language) -> str:
+    """The sentence about a file that is there and cannot be read."""
+    return say("turn.file_unreadable", language, file=part.name, problem=part.problem)
+
+
+def too_long(part: Part, language: Language) -> str:
+    """The sentence about a file that is longer than its budget."""
+    shown = part.shown
+    return say("turn.file_cut", language, file=part.name, kept=shown.kept, size=shown.size, name=part.budget)

@@ -33,11 +33,12 @@ class Budgets:
 
 
 class Part(NamedTuple):
-    """A file in the prompt: its name, the key of its budget, and what is shown of it."""
+    """A file in the prompt: its name, the key of its budget, what is shown of it, and why nothing can be."""
 
     name: str
     budget: str
     shown: Shown
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,11 @@ class Prompt:
     def cut(self) -> Sequence[Part]:
         """The files that were too long for their budget."""
         return [part for part in self.parts if part.shown.is_cut]
+
+    @property
+    def unreadable(self) -> Sequence[Part]:
+        """The files that are there and cannot be read."""
+        return [part for part in self.parts if part.problem]
 
     @property
     def largest(self) -> str:
@@ -89,7 +95,7 @@ class ContextBuilder:
     def prompt(self, model: ModelInfo) -> Prompt:
         """The system message for a model: the very same object while no file changes."""
         parts = self._compact_parts() if model.compact else self._parts()
-        texts = [part.shown.text for part in parts]
+        texts = [part.shown.text + part.problem for part in parts]
         last = self._last.get(model.compact)
         if last is None or last[0] != texts:
             text = parts[0].shown.text if model.compact else _full(parts)
@@ -121,7 +127,7 @@ class ContextBuilder:
             self._part(files.soul, "soul", budgets.soul),
             self._part(files.user, "user", budgets.user),
             self._part(files.tools, "tools", budgets.tools),
-            Part(MEMORY, "memory", self._notebook.section(budgets.memory)),
+            Part(MEMORY, "memory", self._notebook.section(budgets.memory), self._memory_problem()),
             Part("skills", "", self._skills.section()),
         ]
 
@@ -130,15 +136,18 @@ class ContextBuilder:
         return [
             self._part(files.soul, "soul", budgets.soul),
             self._part(files.user, "user", budgets.user),
-            Part(MEMORY, "memory", self._notebook.facts(budgets.memory)),
+            Part(MEMORY, "memory", self._notebook.facts(budgets.memory), self._memory_problem()),
         ]
+
+    def _memory_problem(self) -> str:
+        return self._documents.look(self._workspace.memory_file).problem
 
     def _part(self, path: Path, budget: str, size: int) -> Part:
         document = self._documents.look(path)
         known = self._shown.get(path)
         if known is None or known[0] is not document:
             text = without_comments(document.text or "").strip()
-            known = self._shown[path] = document, Part(path.name, budget, cut(text, size, path.name))
+            known = self._shown[path] = document, Part(path.name, budget, cut(text, size, path.name), document.problem)
         return known[1]
 
 

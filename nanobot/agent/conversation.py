@@ -89,10 +89,10 @@ class Conversation:
         running = self._running()
         self._replace(legal(messages[: len(messages) - len(running)]))
         calls = open_calls(running)
-        asked = next((message.content for message in running if message.role == "user"), None)
+        asked = " / ".join(message.content or "" for message in running if message.role == "user")
         await self.close_calls()
         await self.end(turn, "interrupted")
-        return Interruption(asked or "", [call.name for call in calls])
+        return Interruption(asked, [call.name for call in calls])
 
     async def reset(self) -> None:
         """Start afresh; what was said stays in the file."""

@@ -56,17 +56,7 @@ class RunningTurn:
 
     async def hear(self, message: InboundMessage) -> None:
         """Record what a person said, with the block that tells the model when and where."""
-        await self.record(
-            Message(
-                role="user",
-                content=message.text,
-                context=None if self.room.model.compact else self._context.runtime(message),
-                origin=message.authority.origin,
-                sender=message.sender,
-                inbound=message.id,
-                files=tuple(message.files),
-            )
-        )
+        await self.record(heard(message, None if self.room.model.compact else self._context.runtime(message)))
 
     async def messages(self) -> Sequence[Message]:
         model, tokens = self.room.model, self.room.tokens
@@ -166,3 +156,16 @@ class _Reply(TypedDict):
     address: Address
     turn: str
     reply_to: str
+
+
+def heard(message: InboundMessage, context: str | None) -> Message:
+    """What a person said, as a line of the conversation."""
+    return Message(
+        role="user",
+        content=message.text,
+        context=context,
+        origin=message.authority.origin,
+        sender=message.sender,
+        inbound=message.id,
+        files=tuple(message.files),
+    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from nanobot.agent.agent import Agent
+from nanobot.agent.agent import Agent, too_long, unreadable
 from nanobot.agent.models import Models
 from nanobot.authority import Role
 from nanobot.commands.router import Answer, Call, Command
@@ -44,14 +44,14 @@ def status_command(agent: Agent, models: Models) -> Command:
     async def handle(call: Call) -> Answer:
         address = call.message.address
         info = models.get(address.session_key)[0].info
-        messages, tokens, cut = await agent.status(address)
+        messages, tokens, prompt = await agent.status(address)
         key, window = address.session_key, f"{info.context_window:,}"
         lines = [
             call.say("status.model", name=info.preset, model=info.model),
             call.say("status.conversation", key=key, messages=messages, tokens=f"{tokens:,}", window=window),
         ]
-        for name, budget, shown in cut:
-            lines.append(call.say("turn.file_cut", file=name, kept=shown.kept, size=shown.size, name=budget))
+        lines += [unreadable(part, call.language) for part in prompt.unreadable]
+        lines += [too_long(part, call.language) for part in prompt.cut]
         return Answer("\n".join(lines))
 
     return Command("status", handle, immediate=True)

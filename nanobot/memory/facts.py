@@ -22,7 +22,7 @@ MOST = 2000
 Outcome = Literal["saved", "known", "secret", "too_long", "nothing"]
 
 _DATE = re.compile(r" \(\d{4}-\d{2}-\d{2}\)$")
-_BULLET = re.compile(r"(?:[-*+•](?:\s+|$))+")
+_BULLET = re.compile(r"^(?:[-*+•](?:\s+|$))+")
 
 
 @dataclass(frozen=True, slots=True)

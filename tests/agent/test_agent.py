@@ -466,3 +466,33 @@ async def test_a_session_that_cannot_be_read_is_told_in_a_sentence(tmp_path: Pat
     assert notice.failed
     assert "could not be" in notice.text
     assert llm.requests == []
+
+
+async def test_what_was_typed_and_not_answered_any_more_is_kept_and_told_at_the_next_start(tmp_path: Path) -> None:
+    llm = ScriptedLLM(HANG)
+    async with Bot(tmp_path, llm, steer=False).running() as bot:
+        await bot.say("first")
+        await llm.asked.wait()
+        for text in ("second", "/new", "third"):
+            await bot.say(text)
+        await asyncio.sleep(0.02)
+    fresh = Bot(tmp_path, ScriptedLLM(says("hello")))
+    interruption = await fresh.agent.recover(ADDRESS)
+    kept = await fresh.store.messages(ADDRESS.session_key)
+
+    assert [m.content for m in kept if m.role == "user"] == ["first", "second", "third"]
+    assert interruption is not None
+    assert interruption.asked == "second / third"
+    assert await fresh.agent.recover(ADDRESS) is None
+
+
+async def test_a_file_that_cannot_be_read_is_named_once_and_in_the_status(tmp_path: Path) -> None:
+    bot = Bot(tmp_path, ScriptedLLM(says("ok")))
+    bot.workspace.soul.mkdir()
+    async with bot.running():
+        for _ in range(2):
+            assert (await bot.ask("hi")).text == "ok"
+        status = await bot.ask("/status")
+
+    assert ["SOUL.md cannot be read" in item.text for item in bot.progress if item.kind == "notice"] == [True]
+    assert "SOUL.md cannot be read" in status.text

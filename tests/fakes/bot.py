@@ -16,7 +16,7 @@ from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.bus.memory import MemoryBus
 from nanobot.commands.model import model_command
 from nanobot.commands.router import Command, Router
-from nanobot.commands.session import help_command, new_command, sessions_command, stop_command
+from nanobot.commands.session import help_command, new_command, sessions_command, status_command, stop_command
 from nanobot.dispatcher import Dispatcher
 from nanobot.ids import new_id
 from nanobot.lanes import Lanes
@@ -95,6 +95,7 @@ class Bot:
             stop_command(self.lanes),
             model_command(self.models),
             sessions_command(self.store),
+            status_command(self.agent, self.models),
         ]
         return Router([help_command(commands), *commands])
 

@@ -141,3 +141,21 @@ def test_the_person_is_told_what_became_of_it(remembered: Remembered, language: 
     assert told
     assert remembered.line.removeprefix("- ") in told
     assert "{" not in told
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "the wifi guest - not the main one",
+        "3 * 4 - 5 is 7",
+        "use C++ and x",
+        "a -- b",
+        "x **bold** y",
+        "1. first + second",
+    ],
+)
+async def test_words_are_kept_as_they_were_said(path: Path, words: str) -> None:
+    await facts_in(path).remember(f"- {words}")
+
+    assert f"- {words} (2026-11-30)" in written(path)
+    assert (await facts_in(path).remember(words)).outcome == "known"

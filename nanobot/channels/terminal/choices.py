@@ -4,9 +4,15 @@ from collections.abc import Sequence
 
 from nanobot.messages import Button
 
+_YES = frozenset({"y", "yes", "ok", "是", "好", "可以"})
+_NO = frozenset({"n", "no", "不", "否", "不行"})
+
 
 def chosen(buttons: Sequence[Button], typed: str) -> Button | None:
-    """The button that was meant: by its number from 1, its label, or the first letter that only it has."""
+    """The button that was meant: by its number from 1, its label, the first letter that only it has, yes or no.
+
+    Where one button refuses, "yes" means the first one: it grants the least.
+    """
     wanted = typed.strip().casefold()
     if wanted.isdecimal():
         number = int(wanted)
@@ -14,6 +20,8 @@ def chosen(buttons: Sequence[Button], typed: str) -> Button | None:
     for button in buttons:
         if wanted == button.label.strip().casefold():
             return button
+    if any(button.value == "no" for button in buttons) and wanted in _YES | _NO:
+        return buttons[0] if wanted in _YES else refusal(buttons)
     first = [button for button in buttons if wanted and wanted == button.label.strip()[:1].casefold()]
     return first[0] if len(first) == 1 else None
 

@@ -14,7 +14,13 @@ def workspace(root: Path) -> Iterator[Finding]:
     """Whether the workspace is there, can be written, and has the files that shape the bot."""
     space = Workspace(root)
     if not root.exists():
-        yield warning("doctor.workspace_new", path=root)
+        above = next(folder for folder in root.parents if folder.exists())
+        may_be_made = above.is_dir() and os.access(above, os.W_OK | os.X_OK)
+        yield (
+            warning("doctor.workspace_new", path=root)
+            if may_be_made
+            else problem("doctor.workspace_read_only", path=above)
+        )
         return
     if not root.is_dir():
         yield problem("doctor.workspace_no_folder", path=root)
