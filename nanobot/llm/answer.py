@@ -16,7 +16,7 @@ _FAILED = ("error", "abort", "insufficient_system_resource", "network_error")
 """finish_reason, in lower case; what is in none of these is a normal end."""
 
 
-class Answer:
+class GrowingAnswer:
     """What one attempt has brought so far."""
 
     def __init__(self, visible: Visible) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nanobot.errors import LLMError, LLMErrorKind
-from nanobot.llm.shown import Shown
+from nanobot.llm.seen import Seen
 from nanobot.ports import LLM, Clock, ModelInfo, Reply, Request, Stream
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class Fallback:
 
     async def complete(self, request: Request, stream: Stream) -> Reply:
         """Ask until one answers. If none does, raises the LLMError of the one that was asked first."""
-        shown = Shown(stream)
+        seen = Seen(stream)
         first: LLMError | None = None
         last: LLMError | None = None
         too_small = 0
@@ -64,10 +64,10 @@ class Fallback:
             if model.info.context_window <= too_small:
                 continue
             if last is not None:
-                shown.restart()
-                shown.fallback(model.info.preset, last.kind)
+                seen.restart()
+                seen.fallback(model.info.preset, last.kind)
             try:
-                reply = await model.complete(request, shown)
+                reply = await model.complete(request, seen)
             except LLMError as error:
                 log.warning("%s failed: %s", model.info.preset, error)
                 if error.kind == "filtered":

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from nanobot.errors import LLMError
-from nanobot.llm.answer import Answer
+from nanobot.llm.answer import GrowingAnswer
 from nanobot.llm.failures import failure
 from nanobot.llm.reasoning import Visible
-from nanobot.llm.shown import Shown
+from nanobot.llm.seen import Seen
 from nanobot.llm.wire import Json, messages_to_wire, tools_to_wire
 from nanobot.ports import Clock, ModelInfo, Reply, Request, Stream
 
@@ -78,7 +78,7 @@ class LocalModel:
     async def complete(self, request: Request, stream: Stream) -> Reply:
         loop = asyncio.get_running_loop()
         unwanted = threading.Event()
-        answer, failed = Answer(Visible(Shown(stream))), list[Json]()
+        answer, failed = GrowingAnswer(Visible(Seen(stream))), list[Json]()
 
         def take(chunk: Json) -> None:
             if unwanted.is_set():
@@ -102,7 +102,7 @@ class LocalModel:
             raise self._named(failure(None, failed[0], {}, self._clock.now()))
         return self._finished(answer, request)
 
-    def _finished(self, answer: Answer, request: Request) -> Reply:
+    def _finished(self, answer: GrowingAnswer, request: Request) -> Reply:
         try:
             reply = answer.reply(self._info.preset, {call.id for said in request.messages for call in said.tool_calls})
         except LLMError as error:

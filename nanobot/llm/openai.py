@@ -7,13 +7,13 @@ from contextlib import aclosing, suppress
 from pathlib import Path
 
 from nanobot.errors import LLMError
-from nanobot.llm.answer import Answer
+from nanobot.llm.answer import GrowingAnswer
 from nanobot.llm.endpoint import Connection, Endpoint
 from nanobot.llm.failures import failure
 from nanobot.llm.limits import Limit, TooLongError, time_limit
 from nanobot.llm.reasoning import Visible
 from nanobot.llm.retry import OutOfTimeError, Retries
-from nanobot.llm.shown import Shown
+from nanobot.llm.seen import Seen
 from nanobot.llm.sse import payloads
 from nanobot.llm.wire import Json, messages_to_wire, read_pictures, tools_to_wire
 from nanobot.ports import Clock, ModelInfo, Reply, Request, Stream
@@ -62,12 +62,12 @@ class OpenAIModel:
             pictures = await asyncio.to_thread(read_pictures, request, self._media)
         messages = messages_to_wire(request, pictures)
         retries = Retries(self._endpoint.attempts)
-        shown = Shown(stream)
+        seen = Seen(stream)
         partial = ""
         while True:
             options = self._options(request)
             try:
-                return await self._attempt(request, messages, options, shown)
+                return await self._attempt(request, messages, options, seen)
             except LLMError as error:
                 log.info("%s: %s", self._info.preset, error)
                 error.model = self._info.preset
@@ -75,15 +75,15 @@ class OpenAIModel:
                 wait = retries.wait(error, mended=self._does_without(error, options))
                 if wait is None:
                     raise
-                shown.restart()
+                seen.restart()
                 if wait:
-                    shown.waiting(wait, error.kind)
+                    seen.waiting(wait, error.kind)
                     await self._clock.sleep(wait)
 
-    async def _attempt(self, request: Request, messages: list[Json], options: Json, shown: Shown) -> Reply:
+    async def _attempt(self, request: Request, messages: list[Json], options: Json, seen: Seen) -> Reply:
         """One request. Whatever breaks behind the end of an answer does not harm it."""
-        visible = Visible(shown, unopened=self._unopened_reasoning)
-        answer = Answer(visible)
+        visible = Visible(seen, unopened=self._unopened_reasoning)
+        answer = GrowingAnswer(visible)
         try:
             async with (
                 time_limit(self._clock, self._endpoint.timeout, self._endpoint.idle_timeout) as limit,
@@ -103,7 +103,7 @@ class OpenAIModel:
         taken = {call.id for message in request.messages for call in message.tool_calls}
         return answer.reply(self._info.preset, taken)
 
-    async def _read(self, chunks: AsyncGenerator[bytes], answer: Answer, limit: Limit) -> None:
+    async def _read(self, chunks: AsyncGenerator[bytes], answer: GrowingAnswer, limit: Limit) -> None:
         async with aclosing(payloads(chunks)) as events:
             async for payload in events:
                 limit.progress()
@@ -148,7 +148,7 @@ def _is_error(payload: Json) -> bool:
     return "choices" not in payload and any(payload.get(name) for name in ("message", "msg", "detail"))
 
 
-def _timeout(late: TooLongError, answer: Answer) -> LLMError:
+def _timeout(late: TooLongError, answer: GrowingAnswer) -> LLMError:
     if not late.stalled:
         return OutOfTimeError("timeout", str(late), partial=answer.text)
     return LLMError("cut" if answer.begun else "timeout", str(late), partial=answer.text)

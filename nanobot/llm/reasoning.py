@@ -2,7 +2,7 @@
 
 import re
 
-from nanobot.llm.shown import Shown
+from nanobot.llm.seen import Seen
 
 _NAMES = ("think", "thinking", "thought")
 _TAGS = tuple(f"<{slash}{name}>" for slash in ("", "/") for name in _NAMES)
@@ -25,9 +25,9 @@ class Visible:
     sets `unopened`: then everything is held back until the closing tag, or the end.
     """
 
-    def __init__(self, shown: Shown, *, unopened: bool = False) -> None:
+    def __init__(self, seen: Seen, *, unopened: bool = False) -> None:
         self.unopened = unopened
-        self._shown = shown
+        self._seen = seen
         self._parts: list[str] = []
         self._pending = ""
         self._searched = 0
@@ -146,7 +146,7 @@ class Visible:
             return True
         self._parts.clear()
         self._line = ""
-        self._shown.restart()
+        self._seen.restart()
         self.unopened = True
         self._close(tag.end())
         return True
@@ -187,5 +187,5 @@ class Visible:
         if text:
             self._strip = False
             self._parts.append(text)
-            self._shown.text(text)
+            self._seen.text(text)
         return bool(raw)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nanobot.llm.openai import OpenAIModel
 from nanobot.llm.reasoning import Visible
-from nanobot.llm.shown import Shown
+from nanobot.llm.seen import Seen
 from tests.fakes.openai_answers import chunks, say
 from tests.fakes.openai_server import FakeOpenAI
 from tests.llm.watching import Watcher, question
@@ -41,7 +41,7 @@ CASES = {
 
 def shown(pieces: list[str], *, unopened: bool = False) -> tuple[str, Watcher]:
     watcher = Watcher()
-    visible = Visible(Shown(watcher), unopened=unopened)
+    visible = Visible(Seen(watcher), unopened=unopened)
     for piece in pieces:
         visible.feed(piece)
     visible.end()

@@ -3,7 +3,7 @@
 from nanobot.channels.terminal.blocks import Blocks
 
 
-class Answer:
+class PrintedAnswer:
     """Takes the pieces of an answer, and says what of it can be printed."""
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from nanobot.channels.terminal.answer import Answer
+from nanobot.channels.terminal.answer import PrintedAnswer
 from nanobot.channels.terminal.choices import chosen
 from nanobot.channels.terminal.screen import Piece
 from nanobot.i18n import Language, say
@@ -19,7 +19,7 @@ class Dialogue:
         self._language = language
         self._turn: str | None = None
         self._awaited = False  # something was said, and nothing has come back yet
-        self._answer = Answer()
+        self._answer = PrintedAnswer()
         self._questions: deque[OutboundMessage] = deque()
 
     @property
@@ -58,7 +58,7 @@ class Dialogue:
             return []
         match progress.kind:
             case "started":
-                self._turn, self._awaited, self._answer = progress.turn, False, Answer()
+                self._turn, self._awaited, self._answer = progress.turn, False, PrintedAnswer()
             case "text":
                 return _markdown(self._answer.grow(progress.text))
             case "restart" if self._answer.restart():
@@ -109,7 +109,7 @@ class Dialogue:
 
     def _ended(self) -> list[Piece]:
         rest = self._answer.step()
-        self._turn, self._awaited, self._answer = None, False, Answer()
+        self._turn, self._awaited, self._answer = None, False, PrintedAnswer()
         self._questions = deque(question for question in self._questions if not _holds_up_a_turn(question))
         return _markdown(rest)
 

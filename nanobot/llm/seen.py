@@ -4,7 +4,7 @@ from nanobot.errors import LLMErrorKind
 from nanobot.ports import Stream
 
 
-class Shown:
+class Seen:
     """Hands everything on to a stream, and takes text back only where there is some."""
 
     def __init__(self, stream: Stream) -> None:
