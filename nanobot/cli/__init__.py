@@ -6,6 +6,7 @@ family's function runs.
 """
 
 import argparse
+import errno
 import importlib
 import io
 import os
@@ -22,6 +23,8 @@ _FAMILIES = ("chat", "sessions", "model", "config", "doctor", "recall")
 USAGE = 2  # what argparse exits with; a configuration that cannot be used is the same kind of mistake
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 PIPE_CLOSED = 141  # 128 + SIGPIPE
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class _Parser(argparse.ArgumentParser):
@@ -46,14 +49,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     A mistake in arguments or configuration is 2, another expected error 1, Ctrl-C 130.
     """
+    if sys.stdout is None:  # closed by whoever started us; the next file opened would take its place
+        return _cannot_write("it is closed")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a console that cannot show a character still shows the rest
     try:
         code = _run(argv)
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read our output has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_nowhere()
         return PIPE_CLOSED
+    except OSError as error:
+        _write_nowhere()
+        return _cannot_write(error.strerror or str(error))
     return code
 
 
@@ -71,7 +79,9 @@ def _run(argv: Sequence[str] | None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         raise
-    except Exception as bug:  # noqa: BLE001 - the outermost boundary: a person reads a sentence, the log the traceback
+    except Exception as bug:  # the outermost boundary: a person reads a sentence, the log the traceback
+        if _is_of_output(bug):
+            raise
         return _report(bug, args)
 
 
@@ -82,6 +92,27 @@ def _parser() -> _Parser:
     for family in _FAMILIES:
         importlib.import_module(f"nanobot.cli.{family}").add_to(commands)
     return parser
+
+
+def _is_of_output(error: Exception) -> bool:
+    """Whether standard output is what could not be written: what was not, waits there, unless unbuffered."""
+    if not isinstance(error, OSError) or error.filename is not None:
+        return False
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return True
+    return error.errno in _NO_ROOM
+
+
+def _write_nowhere() -> None:
+    """Else Python would try once more at its end, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _cannot_write(reason: str) -> int:
+    print(f"nanobot: standard output cannot be written: {reason}", file=sys.stderr)
+    return 1
 
 
 def _report(bug: Exception, args: argparse.Namespace) -> int:

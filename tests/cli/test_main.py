@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -136,6 +137,23 @@ def test_a_reader_who_has_had_enough_is_no_error(unbuffered: str) -> None:
     done = subprocess.run([*NANOBOT, "config", "schema"], stdout=write, stderr=subprocess.PIPE, env=env, check=False)
     os.close(write)
     assert (done.returncode, done.stderr) == (PIPE_CLOSED, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_without_room_is_one_sentence(unbuffered: str) -> None:
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([*NANOBOT, "config", "schema"], stdout=full, stderr=subprocess.PIPE, env=env, check=False)
+    assert done.stderr == b"nanobot: standard output cannot be written: No space left on device\n"
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("argv", ["config schema", "sessions list", "chat -m hi"])
+def test_closed_output_is_one_sentence(argv: str) -> None:
+    command = f"{shlex.join(NANOBOT)} {argv} >&-"
+    done = subprocess.run(["/bin/sh", "-c", command], stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (1, b"nanobot: standard output cannot be written: it is closed\n")
 
 
 def test_a_console_that_cannot_show_a_character_shows_the_rest(private_home: Path) -> None:
