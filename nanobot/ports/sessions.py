@@ -1,0 +1,40 @@
+"""Where conversations are kept."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from nanobot.transcript import Line, Message, Session, SessionInfo
+
+
+class SessionStore(Protocol):
+    """Where conversations are kept."""
+
+    async def load(self, key: str) -> Session:
+        """The conversation as far as it is replayed; an unknown key gives an empty one. Reads the tail only."""
+        ...
+
+    async def append(self, session: Session, *lines: Line) -> None:
+        """Add lines in one durable write, then to the session. Raises StoreError; then nothing was added."""
+        ...
+
+    async def messages(self, key: str) -> Sequence[Message]:
+        """Every message ever said in a conversation, resets included."""
+        ...
+
+    async def list(self) -> Sequence[SessionInfo]:
+        """All conversations, the latest first."""
+        ...
+
+    async def delete(self, key: str) -> bool:
+        """Remove a conversation from disk; False if there was none."""
+        ...
+
+
+class SessionModels(Protocol):
+    """Remembers the preset that a person chose for a session."""
+
+    def get(self, key: str) -> str | None: ...
+
+    async def set(self, key: str, preset: str | None) -> None:
+        """Remember the choice; None forgets it."""
+        ...
