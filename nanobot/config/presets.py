@@ -21,14 +21,14 @@ def presets(config: Config, home: Home) -> Mapping[str, ModelPreset]:
     }
 
 
-def chosen(config: Config, home: Home | None = None) -> str:
+def chosen(config: Config, home: Home) -> str:
     """The name of the preset in use: `model`, else what was chosen with `use_model`, else the first, else `embedded`.
 
     A choice of what is not there any more does not count.
     """
     if config.model:
         return config.model
-    if home and (name := _used(home)) in presets(config, home):
+    if (name := _used(home)) in presets(config, home):
         return name
     return next(iter(config.models), EMBEDDED)
 
