@@ -44,7 +44,8 @@ async def test_what_was_remembered_is_shown_with_path_and_notes(folder: Path) ->
     told = await remember.handler(call("My dog is called Pixel"))
     overview = await memory.handler(call())
 
-    assert "- My dog is called Pixel (2026-03-02)" in told.text
+    assert ": My dog is called Pixel (2026-03-02)" in told.text
+    assert "- My dog is called Pixel (2026-03-02)\n" in (folder / "MEMORY.md").read_text()
     assert str(folder / "MEMORY.md") in overview.text
     assert "- note: wiring (`greenhouse.md`) · updated 2026-11-02" in overview.text
     assert 'greenhouse.md: links to "garden"' in overview.text
