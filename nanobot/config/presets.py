@@ -1,10 +1,12 @@
 """Which models there are to choose from, by name."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from nanobot.config.models import ModelPreset
 from nanobot.config.paths import EMBEDDED
 from nanobot.config.tree import Config
+from nanobot.errors import StoreError
 from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, Home
 
 
@@ -34,16 +36,26 @@ def chosen(config: Config, home: Home) -> str:
 
 
 def use_model(home: Home, name: str) -> None:
-    """Make this preset the one in use where the configuration names none. It stays as its owner wrote it."""
-    home.root.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+    """Make this preset the one in use where the configuration names none. It stays as its owner wrote it.
+
+    Raises StoreError if the choice cannot be written down.
+    """
     new = home.chosen_model.with_suffix(".new")
-    new.touch(PRIVATE_FILE)
-    new.write_text(f"{name}\n", encoding="utf-8")
-    new.replace(home.chosen_model)
+    try:
+        home.root.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        new.touch(PRIVATE_FILE)
+        new.write_text(f"{name}\n", encoding="utf-8")
+        new.replace(home.chosen_model)
+    except OSError as error:
+        with suppress(OSError):
+            new.unlink()
+        raise StoreError(f"{home.chosen_model} cannot be written: {error.strerror or error}") from error
 
 
 def _used(home: Home) -> str:
     try:
+        if not home.chosen_model.is_file():  # opening a pipe would wait for ever
+            return ""
         return home.chosen_model.read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
         return ""

@@ -51,6 +51,13 @@ class Part:
         """Of what is there."""
         return self._digest.hexdigest()
 
+    def beginning(self, count: int) -> bytes:
+        """The first bytes of what is there. What is written next still goes to its end."""
+        self._file.seek(0)
+        head = self._file.read(count)
+        self._file.seek(self.size)
+        return head
+
     def write(self, block: bytes) -> None:
         self._file.write(block)
         self._digest.update(block)

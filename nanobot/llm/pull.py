@@ -25,6 +25,8 @@ ATTEMPTS = 5
 
 _MARGIN = 100 << 20  # bytes that a download leaves free on the disk
 _MAGIC = b"GGUF"
+_VERSIONS = range(1, 1 << 16)  # 3 at present; a file for big-endian machines seems to have a far higher one
+_SMALLEST = 64_000  # bytes; the smallest models that say anything have some hundred kB
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _SHA256 = re.compile(r'"?([0-9a-f]{64})"?')
 
@@ -51,8 +53,15 @@ def connect() -> httpx2.Client:
 
 
 def name_in(url: str) -> str | None:
-    """The name of the model file that an address ends in, without .gguf; None if it does not end in one."""
-    stem, dot, ending = PurePosixPath(unquote(urlsplit(url).path)).name.rpartition(".")
+    """The name of the model file that an address ends in, without .gguf; None if it does not end in one.
+
+    Raises StoreError for what is no address.
+    """
+    try:
+        path = urlsplit(url).path
+    except ValueError as error:
+        raise StoreError(f"{url} is not an address: {error}") from error
+    stem, dot, ending = PurePosixPath(unquote(path)).name.rpartition(".")
     return stem if dot and ending.lower() == "gguf" and is_name(stem) else None
 
 
@@ -88,6 +97,7 @@ def fetch(client: httpx2.Client, offer: Offer, target: Path, report: Report) -> 
                 f"what arrived is not what was announced: its SHA-256 is {part.sha256} instead of {offer.sha256}. "
                 "It was thrown away; try again, or find another source"
             )
+        _check_plausible(offer.url, part)
         part.finish()
         return part.sha256
 
@@ -136,6 +146,17 @@ def _fetch_rest(client: httpx2.Client, offer: Offer, part: Part, report: Report)
             report(part.size, offer.size)
     if offer.size is not None and part.size != offer.size:
         raise httpx2.ReadError(f"{part.size} bytes came instead of {offer.size}")
+
+
+def _check_plausible(url: str, part: Part) -> None:
+    """Throw away what cannot be a model. Its head is the magic, and a version as four bytes, little-endian."""
+    head = part.beginning(len(_MAGIC) + 4)
+    version = int.from_bytes(head[len(_MAGIC) :], "little")
+    if part.size >= _SMALLEST and head.startswith(_MAGIC) and version in _VERSIONS:
+        return
+    part.discard()
+    small = f"it has only {in_words(part.size)}" if part.size < _SMALLEST else "it does not begin as one does"
+    raise StoreError(f"{url} is not a GGUF file of a model: {small}")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import pytest
 from nanobot.cli import main
 from tests.fakes.file_server import FileServer
 
-MODEL = b"GGUF" + bytes(500_000)
+MODEL = b"GGUF\x03\0\0\0" + bytes(500_000)
 
 
 @pytest.fixture
@@ -128,3 +128,17 @@ def test_ctrl_c_says_that_what_came_is_kept(server: FileServer, private_home: Pa
     assert "What came is kept" in err
     assert "Traceback" not in err
     assert (private_home / "models" / "fine-1b.gguf.part").stat().st_size > 0
+
+
+def test_a_folder_or_pipe_where_the_choice_is_kept_is_a_sentence_and_no_choice(
+    private_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = private_home / "chosen_model"
+    place.mkdir(parents=True)
+    assert main(["model", "use", "embedded"]) == 1
+    assert f"{place} cannot be written" in capsys.readouterr().err
+    assert list(private_home.iterdir()) == [place]
+    assert in_list("embedded", capsys).startswith("*")
+    place.rmdir()
+    os.mkfifo(place)
+    assert in_list("embedded", capsys).startswith("*")

@@ -13,7 +13,8 @@ from nanobot.llm.part import Part
 from nanobot.llm.pull import ATTEMPTS, CATALOGUE, connect, fetch, in_words, is_name, look, name_in
 from tests.fakes.file_server import FileServer
 
-MODEL = b"GGUF" + bytes(range(256)) * 2000
+HEAD = b"GGUF\x03\0\0\0"
+MODEL = HEAD + bytes(range(256)) * 2000
 
 
 @pytest.fixture
@@ -133,7 +134,7 @@ def test_the_beginning_of_another_version_is_thrown_away(
     server.cut_after = 20_000
     with pytest.raises(StoreError):
         pull(client, server, target)
-    server.cut_after, server.etag, server.content = None, '"two"', b"GGUF" + b"new" * 100_000
+    server.cut_after, server.etag, server.content = None, '"two"', HEAD + b"new" * 100_000
     assert pull(client, server, target) == server.sha256
     assert target.read_bytes() == server.content
 
@@ -142,7 +143,7 @@ def test_a_file_that_changes_after_the_look_is_not_taken(
     client: httpx2.Client, server: FileServer, target: Path
 ) -> None:
     offer = look(client, server.url())
-    server.etag, server.content = '"two"', b"GGUF, another"
+    server.etag, server.content = '"two"', HEAD + b"another" * 100_000
     with pytest.raises(StoreError, match="changed"):
         fetch(client, offer, target, ignore)
     assert pull(client, server, target) == server.sha256
@@ -181,6 +182,26 @@ def test_a_web_page_is_not_a_model(client: httpx2.Client, server: FileServer, ta
     assert list(target.parent.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "only 0 bytes"),
+        (b"GGUF", "only 4 bytes"),
+        (HEAD + b"..", "only 10 bytes"),
+        (b"GGUF" + bytes(100_000), "does not begin as one does"),
+        (b"GGUF\0\0\0\x03" + bytes(100_000), "does not begin as one does"),
+    ],
+)
+@pytest.mark.parametrize("length", [True, False])
+def test_what_cannot_be_a_model_is_thrown_away(
+    client: httpx2.Client, server: FileServer, target: Path, content: bytes, words: str, length: bool
+) -> None:
+    server.content, server.length = content, length
+    with pytest.raises(StoreError, match=words):
+        pull(client, server, target)
+    assert list(target.parent.iterdir()) == []
+
+
 @pytest.mark.parametrize(("status", "words"), [(404, "no file"), (401, "with a browser"), (503, "try again later")])
 def test_a_refusal_is_a_sentence(client: httpx2.Client, server: FileServer, status: int, words: str) -> None:
     server.status = status
@@ -188,7 +209,9 @@ def test_a_refusal_is_a_sentence(client: httpx2.Client, server: FileServer, stat
         look(client, server.url())
 
 
-@pytest.mark.parametrize("url", ["ftp://127.0.0.1/x.gguf", "http://", "http://127.0.0.1:nonsense/x.gguf"])
+@pytest.mark.parametrize(
+    "url", ["ftp://127.0.0.1/x.gguf", "http://", "http://127.0.0.1:nonsense/x.gguf", "http://[bad/x.gguf"]
+)
 def test_an_address_that_cannot_be_one_is_a_sentence(client: httpx2.Client, url: str) -> None:
     with pytest.raises(StoreError, match="http"):
         look(client, url)
@@ -235,6 +258,11 @@ def test_two_at_once_do_not_write_one_file(client: httpx2.Client, server: FileSe
 )
 def test_the_name_comes_from_the_address(url: str, name: str | None) -> None:
     assert name_in(url) == name
+
+
+def test_an_address_with_half_a_bracket_has_no_name_but_a_sentence() -> None:
+    with pytest.raises(StoreError, match="is not an address"):
+        name_in("http://[bad/x.gguf")
 
 
 def test_the_catalogue_can_be_pulled_by_name() -> None:
