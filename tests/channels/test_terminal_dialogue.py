@@ -169,7 +169,8 @@ def test_the_question_of_a_turn_that_has_ended_is_over() -> None:
 @pytest.mark.parametrize(
     ("typed", "value"),
     [("1", "once"), (" 3 ", "no"), ("3", "no"), ("no", "no"), ("N", "no"), ("for this SESSION", "session"),
-     ("f", "session"), ("0", None), ("4", None), ("", None), ("yes", "once"), ("y", "once"), ("好", "once"), ("不", "no"), ("yes please", None), ("-1", None), ("²", None)],
+     ("f", "session"), ("0", None), ("4", None), ("", None), ("yes", "once"), ("y", "once"), ("好", "once"),
+     ("不", "no"), ("yes please", None), ("-1", None), ("²", None)],
 )  # fmt: skip
 def test_a_choice_is_a_number_a_label_or_its_first_letter(typed: str, value: str | None) -> None:
     button = chosen(CHOICES, typed)
