@@ -17,7 +17,7 @@ from nanobot.config.describing import schema
 from nanobot.config.kinds import Anything
 from nanobot.config.nodes import Node, Place, Scalar
 from nanobot.config.section import Section, keys_of
-from nanobot.config.source import read_text
+from nanobot.config.source import read_file, read_text
 from nanobot.config.values import duration, size
 from nanobot.errors import ConfigError
 from nanobot.workspace import Home
@@ -548,3 +548,12 @@ def test_nothing_is_taken_from_the_real_environment_unless_asked(home: Home, mon
     assert load(home).language == "zh"
     assert load(home, env={}).language == "auto"
     assert "NANOBOT_LANGUAGE" in os.environ
+
+
+def test_a_pipe_or_device_instead_of_the_configuration_is_told_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    os.mkfifo(path)
+    with pytest.raises(ConfigError, match="is not a plain file"):
+        read_file(path)
+    with pytest.raises(ConfigError, match="is not a plain file"):
+        read_file(Path(os.devnull))

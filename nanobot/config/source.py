@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,6 +23,9 @@ _BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 def read_file(path: Path) -> Table | None:
     """The keys in a file; an empty one has none. None if there is no file. Raises ConfigError with file and line."""
     try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # opening a pipe may wait for ever
+            raise ConfigError(f"{path}: is not a plain file")
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
     except FileNotFoundError:
