@@ -51,13 +51,21 @@ class MemoryFolder:
                 raise StoreError(f"{self._path} cannot be written: {error.strerror or error}") from error
 
     def _names(self) -> list[str]:
-        """File names of the notes; MEMORY.md under another spelling, as some systems allow, is none."""
+        """File names of the notes; MEMORY.md under another spelling, as some systems allow, is none.
+
+        Nor is a link that leads out of the folder: who may read this one, may not therefore read that file.
+        """
         try:
             with os.scandir(self._path.parent) as entries:
-                names = [entry.name for entry in entries if _is_note(entry.name)]
+                names = [entry.name for entry in entries if _is_note(entry.name) and not self._leads_out(entry)]
         except OSError:
             return []
         return sorted(name for name in names if not self._is_memory(name))
+
+    def _leads_out(self, entry: "os.DirEntry[str]") -> bool:
+        if not entry.is_symlink():
+            return False
+        return not Path(os.path.realpath(entry.path)).is_relative_to(os.path.realpath(self._path.parent))
 
     def _is_memory(self, name: str) -> bool:
         own = self._path.name

@@ -191,3 +191,23 @@ def _but_for_headings(text: str) -> list[str]:
     """The words; a byte order mark is one of its own, whatever comes to stand behind it."""
     words = text.replace("\ufeff", " \ufeff ").split()
     return [word for word in words if word not in ("#", "##", "Memory", "Remembered")]
+
+
+def test_a_link_out_of_the_folder_is_no_note_and_one_inside_is(folder: MemoryFolder, tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("not for the bot")
+    memory = folder.path.parent
+    (memory / "tea.md").write_text("green")
+    (memory / "also.md").symlink_to("tea.md")
+    (memory / "link.md").symlink_to("/etc/passwd")
+    (memory / "up.md").symlink_to("../secret.md")
+    (memory / "gone.md").symlink_to("/nowhere/at/all.md")
+
+    assert list(folder.notes()) == ["also.md", "tea.md"]
+
+
+def test_the_folder_itself_may_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "tea.md").write_text("green")
+    (tmp_path / "memory").symlink_to("elsewhere")
+
+    assert list(MemoryFolder(tmp_path / "memory" / "MEMORY.md", CachedDocuments()).notes()) == ["tea.md"]
