@@ -103,6 +103,7 @@ class SessionManager:
     def _write(self, key: str, data: bytes, at: str) -> tuple[Stamp | None, Stamp]:
         path = self._files.path(key)
         try:
+            self._files.check(path)
             if not path.exists():
                 self._files.remember(key)
             return jsonl.append(path, data, first=lines.header(key, at), durable=self._fsync)
@@ -112,6 +113,7 @@ class SessionManager:
     def _read(self, key: str, path: Path) -> _Opened:
         replay = Replay()
         try:
+            self._files.check(path)
             jsonl.settle(path)
             with path.open("rb") as file:
                 stamp = Stamp.of(os.fstat(file.fileno()))
@@ -140,6 +142,7 @@ class SessionManager:
         messages: list[Message] = []
         at = 0
         try:
+            self._files.check(path)
             with path.open("rb") as file:
                 for raw in file:
                     try:

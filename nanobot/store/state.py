@@ -9,6 +9,7 @@ import msgspec
 
 from nanobot.errors import StoreError
 from nanobot.store.private import write_private
+from nanobot.store.text import check_regular
 
 _log = logging.getLogger(__name__)
 
@@ -21,6 +22,7 @@ def read_state(path: Path, kind: type[T], otherwise: T) -> T:
     A file that cannot be understood is set aside, with a warning. Raises StoreError if it cannot be read.
     """
     try:
+        check_regular(path.stat())
         return msgspec.convert(json.loads(path.read_bytes()), kind)
     except FileNotFoundError:
         return otherwise

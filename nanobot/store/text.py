@@ -20,10 +20,15 @@ def read_bytes(path: Path) -> tuple[bytes, os.stat_result]:
 
 def check_plain(info: os.stat_result) -> None:
     """Raise OSError unless this is a file that can be read as a text."""
-    if not stat.S_ISREG(info.st_mode):
-        raise OSError("it is a folder" if stat.S_ISDIR(info.st_mode) else "it is not a plain file")
+    check_regular(info)
     if info.st_size > MAX_SIZE:
         raise OSError(f"it is larger than {MAX_SIZE:,} bytes")
+
+
+def check_regular(info: os.stat_result) -> None:
+    """Raise OSError for a folder, a pipe, a device: opening one may wait for ever, or do something."""
+    if not stat.S_ISREG(info.st_mode):
+        raise OSError("it is a folder" if stat.S_ISDIR(info.st_mode) else "it is not a plain file")
 
 
 def is_utf16(data: bytes) -> bool:

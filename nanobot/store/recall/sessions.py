@@ -97,7 +97,7 @@ class SessionIndexer:
         """Every session by its name; also files from outside whose name is not the one that we would give them."""
         found = dict(self._files.all())
         ours = set(found.values())
-        for path in [*self._folder.glob("*.jsonl"), *self._folder.glob("*/*.jsonl")]:
+        for path in self._files.paths():
             if path not in ours and (key := _key_in(path)):
                 found.setdefault(key, path)
         return sorted(found.items())
