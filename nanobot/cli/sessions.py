@@ -13,6 +13,8 @@ if TYPE_CHECKING:  # reading sessions is not needed for `nanobot --help`
 
 NOTHING_FOUND = 1
 
+_WIDEST = 40  # characters of the column of names; a longer name moves only its own row
+
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the family to the command line."""
@@ -46,16 +48,15 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def list_all(args: argparse.Namespace) -> int:
-    from nanobot.channels.terminal.clean import printable
     from nanobot.cli.written import day_and_time
 
     infos = _infos(_workspace(args))
     if args.json:
         _print_json({"key": info.key, "updated": info.updated, "size": info.size} for info in infos)
         return 0
-    width = max((len(printable(info.key)) for info in infos), default=0)
+    width = min(max((len(_shown(info.key)) for info in infos), default=0), _WIDEST)
     for info in infos:
-        print(f"{printable(info.key):{width}}  {day_and_time(info.updated)}  {_size(info.size):>9}")
+        print(f"{_shown(info.key):{width}}  {day_and_time(info.updated)}  {_size(info.size):>9}")
     if not infos:
         print("There are no conversations yet. `nanobot chat` begins one.")
     return 0
@@ -65,7 +66,8 @@ def show(args: argparse.Namespace) -> int:
     from nanobot.cli.written import as_text
     from nanobot.store import lines
 
-    messages = _messages(_workspace(args), args.key)
+    workspace = _workspace(args)
+    messages = _messages(workspace, _meant(workspace, args.key, bare=True))
     if args.json:
         print(lines.encode(messages)[0].decode(), end="")
     else:
@@ -92,7 +94,7 @@ def search(args: argparse.Namespace) -> int:
                 row = {"session": info.key, "id": message.id, "at": message.at, "speaker": speaker}
                 _print_json([row | {"content": message.content}])
             else:
-                print(f"{printable(info.key)}  {day_and_time(message.at)}  {printable(speaker)}")
+                print(f"{_shown(info.key)}  {day_and_time(message.at)}  {printable(speaker)}")
                 print(f"    {around(message.content or '', words)}")
     if not found and not args.json:
         print("Nothing found.")
@@ -106,7 +108,8 @@ def export(args: argparse.Namespace) -> int:
     from nanobot.errors import StoreError
     from nanobot.store.private import write_private
 
-    data = _exported(_workspace(args), args.key, args.format)
+    workspace = _workspace(args)
+    data = _exported(workspace, _meant(workspace, args.key, bare=True), args.format)
     if args.output is None:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -127,16 +130,17 @@ def delete(args: argparse.Namespace) -> int:
     from nanobot.store.lock import WorkspaceLock
 
     workspace = _workspace(args)
-    count = len(_messages(workspace, args.key))
+    key = _meant(workspace, args.key, bare=False)  # what is gone is gone: it must be named in full
+    name, count = _shown(key), len(_messages(workspace, key))
     if not args.yes:
         if not sys.stdin.isatty():
-            raise StoreError(f"Nothing was deleted: say --yes to delete {args.key} without being asked.")
-        if not _agreed(f"Delete {args.key} with {count:,} messages for good? [y/N] "):
+            raise StoreError(f"Nothing was deleted: say --yes to delete {name} without being asked.")
+        if not _agreed(f"Delete {name} with {count:,} messages for good? [y/N] "):
             print("Nothing was deleted.")
             return 1
     with WorkspaceLock(workspace):
-        asyncio.run(_delete(workspace, args.key))
-    print(f"{args.key} was deleted. What was learned from it stays in memory.")
+        asyncio.run(_delete(workspace, key))
+    print(f"{name} was deleted. What was learned from it stays in memory.")
     return 0
 
 
@@ -174,24 +178,46 @@ def _infos(workspace: "Workspace") -> "Sequence[SessionInfo]":
 
 
 def _messages(workspace: "Workspace", key: str) -> "Sequence[Message]":
-    """Raises StoreError for a session that does not exist."""
     import asyncio
 
-    from nanobot.errors import StoreError
-    from nanobot.store.session_files import SessionFiles
     from nanobot.store.sessions import SessionManager
 
-    if not SessionFiles(workspace).path(key).is_file():
-        raise StoreError(_unknown(key, [info.key for info in _infos(workspace)]))
     return asyncio.run(SessionManager(workspace).messages(key))
 
 
-def _unknown(key: str, known: "Sequence[str]") -> str:
+def _meant(workspace: "Workspace", typed: str, *, bare: bool) -> str:
+    """The key of the session that a person named. Raises StoreError if it is not exactly one.
+
+    That is its key, the name that `list` prints, or, if `bare`, that without its channel.
+    """
+    from nanobot.errors import StoreError
+    from nanobot.store.session_files import SessionFiles
+
+    if SessionFiles(workspace).path(typed).is_file():
+        return typed
+    known = [info.key for info in _infos(workspace)]
+    fits = [key for key in known if _shown(key) == typed]
+    if bare and not fits:
+        fits = [key for key in known if typed in (key.partition(":")[2], _shown(key).partition(":")[2])]
+    if len(fits) != 1:
+        raise StoreError(_unknown(typed, known))
+    return fits[0]
+
+
+def _unknown(typed: str, known: "Sequence[str]") -> str:
     from difflib import get_close_matches
 
-    near = dict.fromkeys([*(name for name in known if key in name), *get_close_matches(key, known)])
+    names = [_shown(key) for key in known]
+    near = dict.fromkeys([*(name for name in names if typed in name), *get_close_matches(typed, names)])
     meant = f" Did you mean {' or '.join(list(near)[:3])}?" if near else ""
-    return f"There is no session {key}.{meant} `nanobot sessions list` shows all."
+    return f"There is no session {_shown(typed)}.{meant} `nanobot sessions list` shows all."
+
+
+def _shown(key: str) -> str:
+    """A key as one line that cannot drive the terminal."""
+    from nanobot.channels.terminal.clean import printable
+
+    return printable(key).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def _agreed(question: str) -> bool:

@@ -125,7 +125,7 @@ def test_an_unknown_session_is_an_error_that_names_near_ones(action: str, capsys
     said = capsys.readouterr()
     assert said.out == ""
     assert "There is no session telegram:1234. Did you mean telegram:12345?" in said.err
-    assert main(["sessions", action, "default"]) == 1
+    assert main(["sessions", action, "defaul"]) == 1
     assert "Did you mean cli:default?" in capsys.readouterr().err
     assert main(["sessions", action, ""]) == 1
     assert "cannot be the name of a session" in capsys.readouterr().err
@@ -216,3 +216,58 @@ def test_delete_leaves_a_workspace_that_is_in_use_alone(
         assert main(["sessions", "show", "telegram:12345"]) == 0
     assert "is in use by process" in capsys.readouterr().err
     assert file_of(workspace).exists()
+
+
+def begin(workspace: Workspace, *keys: str) -> None:
+    async def fill() -> None:
+        store = SessionManager(workspace)
+        for key in keys:
+            await store.append(await store.load(key), Message(role="user", content=f"in {key}", id="b", at=AT))
+
+    asyncio.run(fill())
+
+
+@pytest.mark.parametrize("action", ["show", "export"])
+def test_a_bare_name_that_fits_one_session_is_taken(
+    workspace: Workspace, action: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sessions", action, "default"]) == 0
+    assert "你好 hello" in capsys.readouterr().out
+    begin(workspace, "discord:default")
+    assert main(["sessions", action, "default"]) == 1
+    said = capsys.readouterr().err
+    assert "cli:default" in said
+    assert "discord:default" in said
+
+
+def test_what_is_deleted_must_be_named_in_full(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sessions", "delete", "default", "--yes"]) == 1
+    assert "Did you mean cli:default?" in capsys.readouterr().err
+    assert file_of(workspace).exists()
+
+
+def test_a_name_that_could_drive_the_terminal_is_shown_harmless_and_taken_as_shown(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begin(workspace, "cli:a\x1b[2Jb\nc")
+    shown = "cli:a[2Jb\\nc"
+    assert main(["sessions", "list"]) == 0
+    assert f"\n{shown}  " in f"\n{capsys.readouterr().out}"
+    assert main(["sessions", "show", "cli:a\x1b[2Jb\nd"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"nanobot: There is no session cli:a[2Jb\\nd. Did you mean {shown}?")
+    assert "\x1b" not in said
+    assert main(["sessions", "show", shown]) == 0
+    assert "in cli:a" in capsys.readouterr().out
+    assert main(["sessions", "delete", shown, "--yes"]) == 0
+    assert capsys.readouterr().out.startswith(f"{shown} was deleted.")
+
+
+def test_a_very_long_name_does_not_move_the_other_rows(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begin(workspace, "cli:" + "long" * 100)
+    assert main(["sessions", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sorted(len(line) for line in lines)[:2] == [69, 69]
+    assert any("long" * 100 in line for line in lines)
