@@ -212,7 +212,7 @@ def _people_are_told(after: Reports, unanswered: str) -> None:
     if unanswered:
         assert len(notices) == 1
         assert "interrupted" in notices[0]
-        assert f'"{unanswered}"' in notices[0]
+        assert f'"{unanswered}' in notices[0]  # and whatever joined that turn
         assert len(notices[0].splitlines()) == 1
     else:
         assert notices == []
