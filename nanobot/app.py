@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
+from textwrap import shorten
 from threading import Lock, Thread
 from zoneinfo import ZoneInfo
 
@@ -61,6 +62,10 @@ WINDOW = 32_000
 
 BYTES_PER_TOKEN = 16
 """More than any text has that is worth replaying; a session is read from its end as far as this reaches."""
+
+
+MOST_OF_QUESTION = 120
+"""Characters of what was asked that the sentence about an interruption repeats."""
 
 
 class App:
@@ -138,7 +143,8 @@ class App:
             return
         sentence = "turn.interrupted_tools" if cut_short.tools else "turn.interrupted"
         self._languages.hear(address.session_key, cut_short.asked)
-        text = say(sentence, self.language(address), asked=cut_short.asked, tools=", ".join(cut_short.tools))
+        asked = shorten(cut_short.asked, MOST_OF_QUESTION, placeholder=" …")
+        text = say(sentence, self.language(address), asked=asked, tools=", ".join(cut_short.tools))
         await self._bus.send(OutboundMessage(id=new_id(), address=address, text=text, kind="notice"))
 
     async def _deliver(self, channel: Channel) -> None:
