@@ -97,13 +97,21 @@ def _json(hits: "Sequence[Hit]") -> str:
 
 
 def _print(hits: "Sequence[Hit]") -> None:
+    from nanobot.channels.terminal.clean import printable
+
     if not hits:
         print("Nothing was found.")
     for hit in hits:
         said = hit.said
-        print(f"{said.at[:16].replace('T', ' ')}  {said.speaker or said.role}  ({said.session})")
-        for line in said.text.splitlines():
+        print(f"{said.at[:16].replace('T', ' ')}  {_line(said.speaker or said.role)}  ({_line(said.session)})")
+        for line in printable(said.text).splitlines():
             print(f"    {line}")
+
+
+def _line(name: str) -> str:
+    from nanobot.channels.terminal.clean import printable
+
+    return " ".join(printable(name).split())
 
 
 def _progress(done: int, total: int) -> None:

@@ -69,3 +69,12 @@ def test_a_file_that_appeared_since_is_found(workspace: Path, capsys: pytest.Cap
 def test_a_number_of_hits_below_one_is_a_mistake(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--workspace", str(workspace), "recall", "-k", "0", "x"]) == 2
     assert "at least 1" in capsys.readouterr().err
+
+
+def test_what_was_said_cannot_drive_the_terminal(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sender = {"id": "8", "name": "Eve\x1b[2J\nAda"}
+    message = {"type": "message", "id": "9", "at": "2026-11-02T09:00:00Z", "role": "user", "sender": sender}
+    message |= {"content": "a\x1b[2J zebra"}
+    (workspace / "sessions" / "cli" / "b.jsonl").write_text(json.dumps(message) + "\n")
+    assert main(["--workspace", str(workspace), "recall", "zebra"]) == 0
+    assert capsys.readouterr().out == "2026-11-02 09:00  Eve[2J Ada  (cli:b)\n    a[2J zebra\n"
