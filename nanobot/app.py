@@ -31,7 +31,7 @@ from nanobot.lanes import Lanes
 from nanobot.llm.endpoint import Endpoint
 from nanobot.llm.fallback import Fallback
 from nanobot.llm.local import WINDOW as LOCAL_WINDOW
-from nanobot.llm.local import LocalModel
+from nanobot.llm.local import LocalModel, is_installed
 from nanobot.llm.openai import OpenAIModel
 from nanobot.memory.facts import Facts
 from nanobot.memory.guard import objection
@@ -101,12 +101,14 @@ class App:
     def greeting(self, address: Address) -> str:
         """Which model one talks to, and how to have a better one."""
         info = self._models.get(address.session_key)[0].info
-        sentence = "chat.demo_model" if self.is_demo(address) else "chat.model"
+        if self.is_demo(address):
+            return say("chat.demo_model", self.language(address))
+        sentence = "model.engine" if info.preset == EMBEDDED else "chat.model"
         return say(sentence, self.language(address), name=info.preset, model=info.model)
 
     def is_demo(self, address: Address) -> bool:
-        """Whether the embedded model answers."""
-        return self._models.name_for(address.session_key) == EMBEDDED
+        """Whether it is the embedded model that answers, and can."""
+        return self._models.name_for(address.session_key) == EMBEDDED and is_installed()
 
     async def run(self, channel: Channel, address: Address, *, warm: bool = True) -> None:
         """Serve one channel until its `listen` returns.

@@ -46,6 +46,11 @@ def embedded_weights() -> Path | None:
     return next((path for folder in folders or () for path in sorted(Path(folder).glob("*.gguf"))), None)
 
 
+def is_installed() -> bool:
+    """Whether the embedded model can run: its engine and its weights are there. Imports neither."""
+    return find_spec("xllamacpp") is not None and embedded_weights() is not None
+
+
 class LocalModel:
     """Answers one request after the other, in a thread of its own; fulfils the port LLM."""
 
