@@ -50,12 +50,31 @@ class Button:
     value: str
 
 
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Text of somebody else that came along with a message; it has no authority.
+
+    how      is
+    reply    the message that this one replies to
+    quote    the part of it that was marked
+    forward  a message that was passed on
+    """
+
+    text: str
+    by: str = ""
+    how: Literal["reply", "quote", "forward"] = "reply"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboundMessage:
     """What a person says.
 
     `id` is the same for each delivery of the same message ("telegram:12345:77").
     `answers` is the id of the OutboundMessage whose button was chosen, with the value in `text`.
+    `chat_title` is the group's name, "" in private: shown, never trusted.
+    `quotes` are texts of others; of a message that was only forwarded, `text` is "".
+    `corrects` is the id of an earlier message of which this is the new wording.
+    `to_bot` is False for what a group says among itself: it is kept, not answered.
     """
 
     id: str
@@ -65,6 +84,10 @@ class InboundMessage:
     text: str
     files: Sequence[Attachment] = ()
     answers: str | None = None
+    chat_title: str = ""
+    quotes: Sequence[Quote] = ()
+    corrects: str | None = None
+    to_bot: bool = True
 
 
 @dataclass(frozen=True, slots=True)

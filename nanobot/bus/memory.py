@@ -13,6 +13,8 @@ REMEMBERED = 1000
 class MemoryBus:
     """The Bus for a single terminal, where the person sees at once what got lost."""
 
+    is_durable = False
+
     def __init__(self) -> None:
         self._inbound: asyncio.Queue[InboundMessage] = asyncio.Queue()
         self._outgoing: asyncio.Queue[OutboundMessage | Progress] = asyncio.Queue()
@@ -27,6 +29,9 @@ class MemoryBus:
 
     async def receive(self) -> InboundMessage:
         return await self._inbound.get()
+
+    async def begin(self, message: InboundMessage) -> None:
+        """A message dies with the process anyway."""
 
     async def finish(self, done: Sequence[InboundMessage], answer: OutboundMessage | None) -> None:
         if answer is not None:

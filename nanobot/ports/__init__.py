@@ -1,6 +1,7 @@
 """The seams of nanobot: everything outside plugs in here."""
 
-from nanobot.ports.bus import Bus, Channel, Publish
+from nanobot.ports.bus import Bookmarks, Bus, Channel, Delivery, Outbox, Publish
+from nanobot.ports.media import Media, Transcriber
 from nanobot.ports.memory import Document, Documents, Frontmatter, MemoryStore, ReadFrontmatter
 from nanobot.ports.models import LLM, ModelInfo, Reply, Request, Stream, ToolSpec
 from nanobot.ports.recall import EVERYWHERE, Extent, Hit, Recall, RecallIndex, Said, Within
@@ -12,17 +13,21 @@ __all__ = [
     "EVERYWHERE",
     "LLM",
     "Asker",
+    "Bookmarks",
     "Bus",
     "Caller",
     "Channel",
     "Clock",
+    "Delivery",
     "Document",
     "Documents",
     "Extent",
     "Frontmatter",
     "Hit",
+    "Media",
     "MemoryStore",
     "ModelInfo",
+    "Outbox",
     "Publish",
     "ReadFrontmatter",
     "Recall",
@@ -36,5 +41,6 @@ __all__ = [
     "Tool",
     "ToolResult",
     "ToolSpec",
+    "Transcriber",
     "Within",
 ]

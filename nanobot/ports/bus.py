@@ -1,9 +1,10 @@
 """Where people talk, and what carries it to the bot and back."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from nanobot.messages import InboundMessage, OutboundMessage, Progress
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
 
 Publish = Callable[[InboundMessage], Awaitable[None]]
 
@@ -30,12 +31,21 @@ class Channel(Protocol):
 class Bus(Protocol):
     """Carries what people say to the dispatcher, and what the bot says to its channel."""
 
+    @property
+    def is_durable(self) -> bool:
+        """Whether what is not finished when the process ends is received again at the next start."""
+        ...
+
     async def publish(self, message: InboundMessage) -> None:
         """Take a message in. When this returns it will be answered, unless it came before (same id)."""
         ...
 
     async def receive(self) -> InboundMessage:
-        """The next message to deal with."""
+        """The next message to deal with, in the order of arrival. After a restart the unfinished ones come again."""
+        ...
+
+    async def begin(self, message: InboundMessage) -> None:
+        """Its turn begins. A message whose turns keep dying with the process is set aside at a next start."""
         ...
 
     async def finish(self, done: Sequence[InboundMessage], answer: OutboundMessage | None) -> None:
@@ -43,13 +53,80 @@ class Bus(Protocol):
         ...
 
     async def send(self, message: OutboundMessage) -> None:
-        """Put a message on its way that no inbound message waits for."""
+        """Put a message on its way that no inbound message waits for; one with a known id is not sent again."""
         ...
 
     def show(self, progress: Progress) -> None:
         """Tell a channel how a turn is going; never waits, and is lost at a crash."""
         ...
 
-    async def outgoing(self) -> OutboundMessage | Progress:
-        """The next thing to deliver, in order within a chat."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """A message on its way out, and how far it got.
+
+    `parts` are the platform's ids of the parts that have arrived, in order; `previews` those of the messages in
+    which this turn's answer was shown growing. `is_uncertain`: a request was made and its outcome is not known,
+    so the next part, or a preview, may have arrived. `attempts` counts the tries that failed.
+    """
+
+    message: OutboundMessage
+    parts: Sequence[str] = ()
+    previews: Sequence[str] = ()
+    is_uncertain: bool = False
+    attempts: int = 0
+
+
+class Outbox(Protocol):
+    """What waits to be delivered, on disk: the other side of the Bus, for those who deliver.
+
+    Everything that is awaited here is durable when it returns.
+    """
+
+    async def outgoing(self, channel: str) -> Delivery | Progress:
+        """The next thing to deliver on a channel: in order within an address, addresses side by side.
+
+        A Delivery is not followed by another of its address until it was `delivered`, `failed` or `postponed`;
+        a postponed one comes again when its time has come, before what was said after it.
+        """
+        ...
+
+    async def attempting(self, message_id: str) -> None:
+        """A request that makes the next part of a message visible is about to be made."""
+        ...
+
+    async def arrived(self, message_id: str, platform_id: str) -> None:
+        """The next part has arrived, under this id."""
+        ...
+
+    async def previewing(self, turn: str, address: Address) -> None:
+        """A request that makes a (next) preview of a turn's answer visible is about to be made."""
+        ...
+
+    async def previewed(self, turn: str, platform_id: str) -> None:
+        """The preview has arrived, under this id."""
+        ...
+
+    async def delivered(self, message_id: str) -> None:
+        """All of it has arrived."""
+        ...
+
+    async def failed(self, message_id: str, reason: str) -> None:
+        """It cannot be delivered, now or later; the reason is shown to the owner in /status."""
+        ...
+
+    async def postponed(self, message_id: str, seconds: float, reason: str) -> None:
+        """It could not be delivered; to be tried again after this time. Outlives a restart."""
+        ...
+
+
+class Bookmarks(Protocol):
+    """Small facts that a channel must not lose: how far it has read, what a chat is called now."""
+
+    async def mark(self, key: str, value: str) -> None:
+        """Remember, durably. An empty value forgets."""
+        ...
+
+    async def marks(self, prefix: str) -> Mapping[str, str]:
+        """All whose key begins with the prefix."""
         ...

@@ -1,0 +1,111 @@
+"""What delivery needs of a chat platform, and how a platform says that it did not work."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from nanobot.errors import NanobotError
+from nanobot.messages import Address, Attachment, Button, OutboundMessage
+
+
+class DeliveryError(NanobotError):
+    """The platform did not take a request. The text says why, for a person, without secrets."""
+
+
+class FloodError(DeliveryError):
+    """Too much at once: no request at all to this chat (or, if `everywhere`, of this bot) for `retry_after` seconds."""
+
+    def __init__(self, message: str, *, retry_after: float, everywhere: bool = False) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.everywhere = everywhere
+
+
+class UnreachableError(DeliveryError):
+    """It did not work now and may later: network, server errors.
+
+    `may_have_arrived`: the request had been sent when the connection broke or the server failed.
+    """
+
+    def __init__(self, message: str, *, may_have_arrived: bool) -> None:
+        super().__init__(message)
+        self.may_have_arrived = may_have_arrived
+
+
+class GoneError(DeliveryError):
+    """It will never work: the person blocked the bot, the chat is gone, the bot may not write there."""
+
+
+class RejectedError(DeliveryError):
+    """This request is wrong in itself (a bug, or a file that is too big): others to the same chat will work."""
+
+
+class LostPreviewError(DeliveryError):
+    """The message to be edited does not exist any more, or may not be edited."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One platform message of several that together say an OutboundMessage.
+
+    `body` is what the platform's own renderer made (text with entities, or plain text): delivery compares it and
+    hands it back, and knows nothing of it. A part is text, or one file.
+    """
+
+    body: object = None
+    file: Attachment | None = None
+    buttons: Sequence[Button] = ()
+
+
+class Platform(Protocol):
+    """A chat platform, as delivery uses it. No retries, no waiting inside: each method makes one request."""
+
+    @property
+    def name(self) -> str:
+        """The channel's name, as in Address.channel."""
+        ...
+
+    @property
+    def can_find(self) -> bool:
+        """Whether `find` can tell if an uncertain part has arrived."""
+        ...
+
+    def parts(self, message: OutboundMessage, *, repeat: bool = False) -> Sequence[Part]:
+        """What to send, in order: the same for the same message, so that a retry can go on in the middle.
+
+        `repeat` adds the small mark that says that this may have been sent before. At least one part; an
+        empty text gives the sentence that says so. The first part may be a reply to `message.reply_to`.
+        """
+        ...
+
+    def preview(self, text: str) -> Sequence[Part]:
+        """How a text that is still growing looks now; a longer one rolls over into further parts."""
+        ...
+
+    async def send(self, message: OutboundMessage, part: Part, number: int) -> str:
+        """Make part `number` (from 0) of a message visible, at its address; its id on the platform.
+
+        Raises a DeliveryError. What was replied to being gone is no error: it is sent without the reply.
+        A topic that is gone: it is sent to the chat, once.
+        """
+        ...
+
+    async def send_preview(self, address: Address, turn: str, part: Part, number: int) -> str:
+        """Make preview `number` (from 0) of a turn's answer visible; its id. Raises a DeliveryError."""
+        ...
+
+    async def edit(self, address: Address, platform_id: str, part: Part) -> None:
+        """Replace what a message shows. "Not modified" is fine. Raises a DeliveryError."""
+        ...
+
+    async def delete(self, address: Address, platform_id: str) -> None:
+        """Remove a preview that the final answer does not need. Raises a DeliveryError."""
+        ...
+
+    async def typing(self, address: Address) -> None:
+        """Show for some seconds that the bot is at work. Raises a DeliveryError."""
+        ...
+
+    async def find(self, message: OutboundMessage, part: Part, number: int) -> str | None:
+        """The platform's id of a part if it has arrived, looked up in the chat. Only if `can_find`."""
+        ...
