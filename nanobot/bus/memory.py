@@ -30,8 +30,8 @@ class MemoryBus:
     async def receive(self) -> InboundMessage:
         return await self._inbound.get()
 
-    async def begin(self, message: InboundMessage) -> None:
-        """A message dies with the process anyway."""
+    async def begin(self, message: InboundMessage) -> int:
+        return 0
 
     async def finish(self, done: Sequence[InboundMessage], answer: OutboundMessage | None) -> None:
         if answer is not None:

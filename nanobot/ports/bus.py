@@ -44,8 +44,11 @@ class Bus(Protocol):
         """The next message to deal with, in the order of arrival. After a restart the unfinished ones come again."""
         ...
 
-    async def begin(self, message: InboundMessage) -> None:
-        """Its turn begins. A message whose turns keep dying with the process is set aside at a next start."""
+    async def begin(self, message: InboundMessage) -> int:
+        """Its turn begins; returns how often it had begun before, in processes that died in it.
+
+        A message whose turns keep dying with the process is set aside at a next start.
+        """
         ...
 
     async def finish(self, done: Sequence[InboundMessage], answer: OutboundMessage | None) -> None:
