@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from nanobot.authority import Origin
-from nanobot.messages import Attachment, Sender
+from nanobot.messages import Attachment, Quote, Sender
 
 MessageRole = Literal["system", "user", "assistant", "tool"]
 Incomplete = Literal["cut", "interrupted"]
@@ -38,7 +38,10 @@ class Message:
     """One line of a conversation. Only role and content matter to a model; the rest is provenance.
 
     `context` holds the blocks that the model was shown in front of a user's words; it is replayed
-    as it was first sent. `incomplete` marks an answer that broke off.
+    as it was first sent. `incomplete` marks an answer that broke off. `scope` is the name of the
+    memory that a user's words belong to, and with them all that follows in their turn.
+    `quotes` came along with a user's words and are shown in `context`. `corrects` is the `inbound`
+    of an earlier message of which this is the new wording.
     """
 
     role: MessageRole
@@ -49,7 +52,10 @@ class Message:
     origin: Origin | None = None
     context: str | None = None
     sender: Sender | None = None
+    scope: str | None = None
     inbound: str | None = None
+    corrects: str | None = None
+    quotes: Sequence[Quote] = ()
     files: Sequence[Attachment] = ()
     tool_calls: Sequence[ToolCall] = ()
     tool_call_id: str | None = None

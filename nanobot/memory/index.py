@@ -52,7 +52,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def _is_marker(line: str) -> bool:
-    return line.strip() == MARKER
+    return line.strip().lstrip(_BYTE_ORDER_MARK) == MARKER  # glued files have such a mark in the middle
 
 
 def _gap(facts: str, newline: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from nanobot.messages import Attachment, Sender
+from nanobot.messages import Attachment, Quote, Sender
 from nanobot.store.jsonl import loads
 from nanobot.store.private import utf8
 from nanobot.transcript import (
@@ -40,7 +40,7 @@ class _Call(msgspec.Struct):
     function: _Function
 
 
-_SHAPES = {"files": tuple[Attachment, ...], "tool_calls": tuple[_Call, ...] | None}
+_SHAPES = {"files": tuple[Attachment, ...], "quotes": tuple[Quote, ...], "tool_calls": tuple[_Call, ...] | None}
 """The fields of a message that are read as something else than they are kept as."""
 
 
@@ -119,7 +119,7 @@ def decode(raw: bytes) -> Line | None:
         except (ValueError, RecursionError):
             pass  # it has tool calls, or something is wrong: the careful way knows
         else:
-            return message if not message.files else _read_message(raw)
+            return message if not (message.files or message.quotes) else _read_message(raw)
     return _decode(raw)
 
 
@@ -193,6 +193,10 @@ def _write_file(file: Attachment) -> dict[str, object]:
     return _filled(path=file.path, mime=file.mime if file.mime != _UNKNOWN_MIME else None, name=file.name)
 
 
+def _write_quote(quote: Quote) -> dict[str, object]:
+    return _filled(text=quote.text, by=quote.by, how=quote.how)
+
+
 def _filled(**fields: object) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value not in _EMPTY}
 
@@ -202,6 +206,7 @@ _ORDER = (*_FIRST, *(field.name for field in dataclasses.fields(Message) if fiel
 _ALWAYS = frozenset({"id", "at", "content"})  # written also when they are empty
 _FIELD_WRITERS: Mapping[str, Callable[[Any], object]] = {
     "sender": _write_sender,
+    "quotes": lambda quotes: [_write_quote(quote) for quote in quotes],
     "files": lambda files: [_write_file(file) for file in files],
     "tool_calls": lambda calls: [_write_call(call) for call in calls],
     "usage": _write_usage,

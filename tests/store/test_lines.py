@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.authority import Origin
-from nanobot.messages import Attachment, Sender
+from nanobot.messages import Attachment, Quote, Sender
 from nanobot.store import lines
 from nanobot.transcript import (
     Archived,
@@ -82,7 +82,10 @@ def test_no_field_of_a_message_is_forgotten() -> None:
         origin=Origin.OWNER,
         context="It is Monday.",
         sender=Sender("1", "Ada"),
+        scope="owner",
         inbound="i",
+        corrects="h",
+        quotes=(Quote("so they say", "Bob", "forward"),),
         files=(Attachment("a.png", "image/png", "A"),),
         tool_calls=(ToolCall("c", "look", "{}"),),
         tool_call_id="c",

@@ -3,7 +3,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nanobot.errors import StoreError
@@ -163,6 +163,7 @@ def _words(data: bytes) -> list[bytes]:
 
 @settings(max_examples=100, deadline=None)
 @given(PIECES, st.integers(0, 3))
+@example(f"{MARKER}\n\ufeff{MARKER}\n".encode(), 0)
 def test_no_word_of_a_person_is_ever_lost(data: bytes, count: int) -> None:
     text = data.decode("utf-8", "surrogateescape")
     lines = [f"- note: {n} (`{n}.md`) · updated 2026-11-02" for n in range(count)]
