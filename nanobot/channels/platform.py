@@ -73,7 +73,8 @@ class Platform(Protocol):
     def parts(self, message: OutboundMessage, *, repeat: bool = False) -> Sequence[Part]:
         """What to send, in order: the same for the same message, so that a retry can go on in the middle.
 
-        `repeat` adds the small mark that says that this may have been sent before. At least one part; an
+        With `repeat`, each part of text begins with the small mark that says that it may have been sent before;
+        it is cut in the same places, so that any one part can be taken from here. At least one part; an
         empty text gives the sentence that says so. The first part may be a reply to `message.reply_to`.
         """
         ...
@@ -91,7 +92,10 @@ class Platform(Protocol):
         ...
 
     async def send_preview(self, address: Address, turn: str, part: Part, number: int) -> str:
-        """Make preview `number` (from 0) of a turn's answer visible; its id. Raises a DeliveryError."""
+        """Make preview `number` (from 0, each number once in a process) of a turn visible; its id.
+
+        Raises a DeliveryError.
+        """
         ...
 
     async def edit(self, address: Address, platform_id: str, part: Part) -> None:
@@ -99,7 +103,10 @@ class Platform(Protocol):
         ...
 
     async def delete(self, address: Address, platform_id: str) -> None:
-        """Remove a preview that the final answer does not need. Raises a DeliveryError."""
+        """Remove a preview that the final answer does not need. Raises a DeliveryError.
+
+        One that is gone already is no error; one that may not be removed is a LostPreviewError.
+        """
         ...
 
     async def typing(self, address: Address) -> None:
@@ -107,5 +114,8 @@ class Platform(Protocol):
         ...
 
     async def find(self, message: OutboundMessage, part: Part, number: int) -> str | None:
-        """The platform's id of a part if it has arrived, looked up in the chat. Only if `can_find`."""
+        """The platform's id of a part if it has arrived, looked up in the chat. Only if `can_find`.
+
+        The id of a preview of `message.turn` will do where no part is found: what is found is edited into the part.
+        """
         ...

@@ -106,8 +106,8 @@ class Outbox(Protocol):
         """A request that makes a (next) preview of a turn's answer visible is about to be made."""
         ...
 
-    async def previewed(self, turn: str, platform_id: str) -> None:
-        """The preview has arrived, under this id."""
+    async def previewed(self, turn: str, platform_id: str | None) -> None:
+        """The preview has arrived, under this id; None: it has certainly not arrived."""
         ...
 
     async def delivered(self, message_id: str) -> None:
@@ -118,8 +118,14 @@ class Outbox(Protocol):
         """It cannot be delivered, now or later; the reason is shown to the owner in /status."""
         ...
 
-    async def postponed(self, message_id: str, seconds: float, reason: str) -> None:
-        """It could not be delivered; to be tried again after this time. Outlives a restart."""
+    async def postponed(
+        self, message_id: str, seconds: float, reason: str, *, may_have_arrived: bool = False
+    ) -> None:
+        """It could not be delivered; to be tried again after this time. Outlives a restart.
+
+        `may_have_arrived`: whether the next part arrived is not known, so it stays uncertain; otherwise it
+        has certainly not arrived.
+        """
         ...
 
 
