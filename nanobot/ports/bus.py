@@ -118,9 +118,7 @@ class Outbox(Protocol):
         """It cannot be delivered, now or later; the reason is shown to the owner in /status."""
         ...
 
-    async def postponed(
-        self, message_id: str, seconds: float, reason: str, *, may_have_arrived: bool = False
-    ) -> None:
+    async def postponed(self, message_id: str, seconds: float, reason: str, *, may_have_arrived: bool = False) -> None:
         """It could not be delivered; to be tried again after this time. Outlives a restart.
 
         `may_have_arrived`: whether the next part arrived is not known, so it stays uncertain; otherwise it
