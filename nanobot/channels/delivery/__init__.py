@@ -1,0 +1,1 @@
+"""Carries what the bot says from the outbox to a chat platform: each message once, in order, whatever breaks."""

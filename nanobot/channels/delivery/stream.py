@@ -1,0 +1,70 @@
+"""What a running turn has said so far, and what of it is worth showing now."""
+
+from nanobot.messages import Progress
+
+FIRST_AFTER = 1.0
+"""Seconds after the first piece of text when it is shown, if there is enough of it to be worth a look."""
+
+ENOUGH = 20
+"""Characters that are worth a look."""
+
+FIRST_AT_LAST = 3.0
+"""Seconds after the first piece of text when it is shown, however little it is."""
+
+STATUS_AFTER = 4.0
+"""Seconds after which a person who sees no text is told what takes so long."""
+
+
+class Stream:
+    """The text of a turn.
+
+    `remark` is what was said before a tool was called and is not shown to its end yet, `growing` what is being
+    said, `status` what a tool is doing, or why it takes so long. One of them is worth showing, in this order.
+    """
+
+    def __init__(self) -> None:
+        self.remark = ""
+        self.growing = ""
+        self.status = ""
+        self.ended_at: float | None = None
+        self.heard_at = 0.0
+        self._since = 0.0  # when what is to be shown began
+
+    def feed(self, progress: Progress, now: float) -> None:
+        """Take in how the turn goes on."""
+        silent = not (self.remark or self.growing.strip())
+        self.heard_at = now
+        match progress.kind:
+            case "text":
+                self.growing, self.status = self.growing + progress.text, ""
+            case "restart":
+                self.growing = ""
+            case "step":
+                self.remark = "\n\n".join(said for said in (self.remark, self.growing.strip()) if said)
+                self.growing = ""
+            case "tool" | "notice":
+                if not self.status:
+                    self._since = now if silent else self._since
+                self.status = f"{'🔧' if progress.kind == 'tool' else '⏳'} {progress.text}"
+            case "ended":
+                self.ended_at = now
+            case "started":
+                pass
+        if silent and (self.remark or self.growing.strip()):
+            self._since = now
+
+    @property
+    def text(self) -> str:
+        """What is worth showing now; "" if nothing is."""
+        return self.remark or (self.growing if self.growing.strip() else self.status)
+
+    def first_at(self) -> float:
+        """When this is to be shown, if nothing is shown yet."""
+        if not (self.remark or self.growing.strip()):
+            return self._since + STATUS_AFTER
+        return self._since + (FIRST_AFTER if len(self.text) >= ENOUGH else FIRST_AT_LAST)
+
+    def remark_shown(self, now: float) -> None:
+        """The remark stands as a message of its own."""
+        self.remark = ""
+        self._since = now
