@@ -82,6 +82,15 @@ class Workspace:
     def memory_file(self) -> Path:
         return self.memory / "MEMORY.md"
 
+    def memory_of(self, scope: str) -> Path:
+        """MEMORY.md of the scope with this name; its notes lie beside it."""
+        folder = folder_of(scope)
+        return self.root / folder / self.memory_file.name if folder.parts else self.memory_file
+
+    def user_of(self, scope: str) -> Path:
+        """USER.md of the scope with this name."""
+        return self.root / folder_of(scope) / self.user.name
+
     @property
     def sessions(self) -> Path:
         return self.root / "sessions"
@@ -118,6 +127,16 @@ class Workspace:
     @property
     def lock(self) -> Path:
         return self.state / "lock"
+
+    @property
+    def spool(self) -> Path:
+        """What was said and not answered yet, and what waits to be delivered."""
+        return self.state / "spool.db"
+
+    @property
+    def people(self) -> Path:
+        """Who was let in by pairing, which groups are served, and which codes are waiting."""
+        return self.state / "people.json"
 
     @property
     def session_names(self) -> Path:
@@ -158,8 +177,9 @@ def is_guarded(inside: PurePosixPath) -> bool:
 
 
 def is_note(inside: PurePosixPath) -> bool:
-    """Whether this lies in the folder of notes, so that a change to it changes their index."""
-    return _plain(inside)[:1] == ["memory"]
+    """Whether this lies in a folder of notes, so that a change to it changes their index."""
+    parts = _plain(inside)
+    return parts[:1] == ["memory"] or (len(parts) > 2 and parts[0] in _SCOPE_FOLDERS)
 
 
 def is_remembered(inside: PurePosixPath) -> bool:

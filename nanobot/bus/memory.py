@@ -18,13 +18,11 @@ class MemoryBus:
     def __init__(self) -> None:
         self._inbound: asyncio.Queue[InboundMessage] = asyncio.Queue()
         self._outgoing: asyncio.Queue[OutboundMessage | Progress] = asyncio.Queue()
-        self._known: OrderedDict[str, None] = OrderedDict()
+        self._came: OrderedDict[str, None] = OrderedDict()
+        self._sent: OrderedDict[str, None] = OrderedDict()
 
     async def publish(self, message: InboundMessage) -> None:
-        if message.id not in self._known:
-            self._known[message.id] = None
-            if len(self._known) > REMEMBERED:
-                self._known.popitem(last=False)
+        if _is_new(message.id, self._came):
             await self._inbound.put(message)
 
     async def receive(self) -> InboundMessage:
@@ -35,13 +33,24 @@ class MemoryBus:
 
     async def finish(self, done: Sequence[InboundMessage], answer: OutboundMessage | None) -> None:
         if answer is not None:
-            await self._outgoing.put(answer)
+            await self.send(answer)
 
     async def send(self, message: OutboundMessage) -> None:
-        await self._outgoing.put(message)
+        if _is_new(message.id, self._sent):
+            await self._outgoing.put(message)
 
     def show(self, progress: Progress) -> None:
         self._outgoing.put_nowait(progress)
 
     async def outgoing(self) -> OutboundMessage | Progress:
         return await self._outgoing.get()
+
+
+def _is_new(message_id: str, known: OrderedDict[str, None]) -> bool:
+    """Whether this id did not come before; from now on it did."""
+    if message_id in known:
+        return False
+    known[message_id] = None
+    if len(known) > REMEMBERED:
+        known.popitem(last=False)
+    return True

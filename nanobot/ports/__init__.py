@@ -1,6 +1,6 @@
 """The seams of nanobot: everything outside plugs in here."""
 
-from nanobot.ports.bus import Bookmarks, Bus, Channel, Delivery, Outbox, Publish
+from nanobot.ports.bus import Backlog, Bookmarks, Bus, Channel, Delivery, Outbox, Publish, Trouble
 from nanobot.ports.media import Media, Transcriber
 from nanobot.ports.memory import Document, Documents, Frontmatter, MemoryStore, ReadFrontmatter
 from nanobot.ports.models import LLM, ModelInfo, Reply, Request, Stream, ToolSpec
@@ -13,6 +13,7 @@ __all__ = [
     "EVERYWHERE",
     "LLM",
     "Asker",
+    "Backlog",
     "Bookmarks",
     "Bus",
     "Caller",
@@ -42,5 +43,6 @@ __all__ = [
     "ToolResult",
     "ToolSpec",
     "Transcriber",
+    "Trouble",
     "Within",
 ]

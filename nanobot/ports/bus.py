@@ -2,7 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from datetime import datetime
+from typing import Literal, Protocol
 
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
 
@@ -137,3 +138,34 @@ class Bookmarks(Protocol):
     async def marks(self, prefix: str) -> Mapping[str, str]:
         """All whose key begins with the prefix."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Something for the owner to know: what could not be delivered, or not be answered. It holds no text of it.
+
+    kind           id is that of
+    undeliverable  an OutboundMessage; the platform said why
+    set_aside      an InboundMessage: the process kept dying while it was answered
+    damaged        nothing, it is the name of the file that was set aside
+    """
+
+    kind: Literal["undeliverable", "set_aside", "damaged"]
+    id: str
+    at: datetime
+    reason: str
+    address: Address | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backlog:
+    """What a durable bus holds at the moment: numbers of messages, and the age of the oldest in seconds (or 0).
+
+    `waiting_out` is by channel. `troubles` are listed until acknowledged, 30 days at most.
+    """
+
+    waiting_in: int
+    being_answered: int
+    waiting_out: Mapping[str, int]
+    oldest: float
+    troubles: Sequence[Trouble]

@@ -1,0 +1,32 @@
+"""Removing what is to be forgotten."""
+
+from collections.abc import Callable
+from sqlite3 import Connection
+
+from nanobot.bus import inbox, outbox
+from nanobot.bus.rows import decode
+from nanobot.messages import InboundMessage, OutboundMessage
+from nanobot.ports import Trouble
+
+IsMeant = Callable[[InboundMessage | OutboundMessage | Trouble], bool]
+"""Whether this is to be forgotten. Called in another thread: it looks at nothing but what it is given."""
+
+
+def erase(db: Connection, is_meant: IsMeant) -> int:
+    """Remove all that is meant, from the first question to the last trace of its delivery; how many messages."""
+    said = _meant(db, "SELECT message FROM inbound", InboundMessage, is_meant)
+    inbox.remove(db, said)
+    answers = _meant(db, "SELECT message FROM outbound", OutboundMessage, is_meant)
+    for name in answers:
+        outbox.remove(db, name)
+    for number, raw in db.execute("SELECT number, trouble FROM trouble").fetchall():
+        if is_meant(decode(raw, Trouble)):
+            db.execute("DELETE FROM trouble WHERE number = ?", (number,))
+    return len(said) + len(answers)
+
+
+def _meant(
+    db: Connection, query: str, kind: type[InboundMessage] | type[OutboundMessage], is_meant: IsMeant
+) -> list[str]:
+    messages = [decode(raw, kind) for (raw,) in db.execute(query).fetchall()]
+    return [message.id for message in messages if is_meant(message)]

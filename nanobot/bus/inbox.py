@@ -1,0 +1,70 @@
+"""The rows of what people said and what is not answered yet."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from sqlite3 import Connection
+
+from nanobot.bus import known, troubles
+from nanobot.bus.rows import decode, encode, key
+from nanobot.messages import InboundMessage
+from nanobot.ports import Trouble
+
+_log = logging.getLogger(__name__)
+
+MOST_DEATHS = 3
+"""Processes that may die while they answer a message, before it is set aside."""
+
+
+def add(db: Connection, message: InboundMessage, at: float) -> bool:
+    """Take a message in; False if its id is known."""
+    if not known.learn(db, key("in", message.id), at):
+        return False
+    cursor = db.execute(
+        "INSERT OR IGNORE INTO inbound (key, at, message) VALUES (?, ?, ?)",
+        (key("in", message.id), at, encode(message)),
+    )
+    return cursor.rowcount > 0  # after weeks it may be forgotten and still not be answered
+
+
+def after(db: Connection, number: int) -> tuple[int, InboundMessage] | None:
+    """The first message after the one of this number, and its own."""
+    row = db.execute(
+        "SELECT number, message FROM inbound WHERE number > ? AND NOT is_aside ORDER BY number LIMIT 1", (number,)
+    ).fetchone()
+    return (row[0], decode(row[1], InboundMessage)) if row else None
+
+
+def begin(db: Connection, message_id: str) -> int:
+    """A turn begins, and counts as dead until the process ends in order; in how many processes it had begun before."""
+    id_key = key("in", message_id)
+    row = db.execute("SELECT begun FROM inbound WHERE key = ?", (id_key,)).fetchone()
+    db.execute("UPDATE inbound SET begun = begun + 1, deaths = deaths + 1 WHERE key = ?", (id_key,))
+    return int(row[0]) if row else 0
+
+
+def excuse(db: Connection, message_ids: Iterable[str]) -> None:
+    """The process ends in order, which is not the fault of the messages that it was answering."""
+    db.executemany("UPDATE inbound SET deaths = deaths - 1 WHERE key = ?", [(key("in", name),) for name in message_ids])
+
+
+def remove(db: Connection, message_ids: Iterable[str]) -> None:
+    """These are dealt with."""
+    db.executemany("DELETE FROM inbound WHERE key = ?", [(key("in", name),) for name in message_ids])
+
+
+def set_aside(db: Connection, now: datetime) -> None:
+    """What took too many processes down with it is not received any more."""
+    dead = "WHERE deaths >= ? AND NOT is_aside"
+    for raw, deaths in db.execute(f"SELECT message, deaths FROM inbound {dead}", (MOST_DEATHS,)).fetchall():  # noqa: S608 - a constant
+        message = decode(raw, InboundMessage)
+        reason = f"the process ended {deaths} times while this was being answered"
+        troubles.add(db, Trouble(kind="set_aside", id=message.id, at=now, reason=reason, address=message.address))
+        _log.error("%s: message %s is set aside: %s", message.address.session_key, message.id, reason)
+    db.execute(f"UPDATE inbound SET is_aside = 1 {dead}", (MOST_DEATHS,))  # noqa: S608 - a constant
+
+
+def aside(db: Connection) -> Sequence[InboundMessage]:
+    """What was set aside and is not dealt with."""
+    rows = db.execute("SELECT message FROM inbound WHERE is_aside ORDER BY number").fetchall()
+    return [decode(raw, InboundMessage) for (raw,) in rows]

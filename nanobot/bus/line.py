@@ -1,0 +1,146 @@
+"""The order in which what waits on one channel is delivered."""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+
+from nanobot.messages import Address, OutboundMessage, Progress
+from nanobot.ports import Clock
+
+MOST_PROGRESS = 1000
+"""Pieces of progress that wait for one address; of more, the oldest are dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in the line: of the message with this id, or of a progress."""
+
+    number: int
+    address: Address
+    item: str | Progress
+
+
+@dataclass(slots=True)
+class _Queue:
+    """What waits for one address. `held` was handed out; it may be handed out again from `due` on, if that is set."""
+
+    places: deque[Place] = field(default_factory=deque)
+    progress: int = 0
+    held: Place | None = None
+    due: float | None = None
+
+    def head(self, now: float) -> Place | None:
+        """What may be handed out. A progress waits for the messages before it to be handed out, not to arrive."""
+        if self.held is not None and self.due is not None and self.due <= now:
+            return self.held
+        first = self.places[0] if self.places else None
+        return first if first and (self.held is None or isinstance(first.item, Progress)) else None
+
+    def hold(self, place: Place | None, due: float | None = None) -> None:
+        self.held, self.due = place, due
+
+
+class Line:
+    """Messages by their ids and progress, in memory. Times are those of Clock.monotonic."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        """Held by whoever takes the next."""
+        self._queues: dict[Address, _Queue] = {}
+        self._numbers = count()
+        self._changed = asyncio.Event()
+
+    def add(self, message: OutboundMessage) -> None:
+        self._append(Place(next(self._numbers), message.address, message.id))
+
+    def restore(self, message: OutboundMessage, due: float) -> None:
+        """Add one of an earlier process. Only the first of an address can have been postponed."""
+        queue = self._queue(message.address)
+        if queue.held is None and not queue.places:
+            queue.hold(Place(next(self._numbers), message.address, message.id), due)
+            self._changed.set()
+        else:
+            self.add(message)
+
+    def show(self, progress: Progress) -> None:
+        queue = self._queue(progress.address)
+        queue.progress += 1
+        if queue.progress > MOST_PROGRESS:
+            queue.places.remove(next(place for place in queue.places if isinstance(place.item, Progress)))
+            queue.progress -= 1
+        self._append(Place(next(self._numbers), progress.address, progress))
+
+    def head(self, now: float) -> Place | None:
+        """What has waited longest of what may be handed out."""
+        heads = (head for queue in self._queues.values() if (head := queue.head(now)))
+        return min(heads, key=lambda place: place.number, default=None)
+
+    def take(self, place: Place) -> bool:
+        """Hand it out; a message then holds back those behind it. False if it does not wait any more."""
+        queue = self._queues.get(place.address)
+        if queue is None:
+            return False
+        if place is queue.held:
+            queue.due = None
+            return True
+        if place not in queue.places:
+            return False
+        queue.places.remove(place)
+        if isinstance(place.item, Progress):
+            queue.progress -= 1
+            self._drop_if_empty(place.address)
+        else:
+            queue.hold(place)
+        return True
+
+    def settle(self, message_id: str) -> None:
+        """A message was delivered, or will never be."""
+        for queue in self._holding(message_id):
+            queue.hold(None)
+            self._changed.set()
+
+    def postpone(self, message_id: str, due: float) -> None:
+        for queue in self._holding(message_id):
+            queue.due = due
+            self._changed.set()
+
+    def take_back(self, now: float) -> None:
+        """All that was handed out and not settled is handed out again."""
+        for queue in self._queues.values():
+            if queue.held is not None and queue.due is None:
+                queue.due = now
+        self._changed.set()
+
+    async def change(self, clock: Clock) -> None:
+        """Wait until `head` may give something else than it gave just now."""
+        self._changed.clear()
+        waits: list[asyncio.Task[object]] = [asyncio.create_task(self._changed.wait())]
+        dues = [queue.due for queue in self._queues.values() if queue.due is not None]
+        if dues:
+            waits.append(asyncio.create_task(clock.sleep(min(dues) - clock.monotonic())))
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+    def _append(self, place: Place) -> None:
+        self._queue(place.address).places.append(place)
+        self._changed.set()
+
+    def _queue(self, address: Address) -> _Queue:
+        return self._queues.setdefault(address, _Queue())
+
+    def _holding(self, message_id: str) -> Iterator[_Queue]:
+        """The queue in which this message was handed out, if any."""
+        for address, queue in list(self._queues.items()):
+            if queue.held is not None and queue.held.item == message_id:
+                yield queue
+                self._drop_if_empty(address)
+
+    def _drop_if_empty(self, address: Address) -> None:
+        queue = self._queues[address]
+        if queue.held is None and not queue.places:
+            del self._queues[address]

@@ -1,0 +1,136 @@
+"""The rows of what the bot says and what is not delivered yet."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from sqlite3 import Connection
+
+from nanobot.bus import known, troubles
+from nanobot.bus.rows import decode, encode, key, valid
+from nanobot.messages import Address, OutboundMessage
+from nanobot.ports import Delivery, Trouble
+
+_PREVIEWS_KEPT = 14 * 86400.0
+"""Seconds: a turn that was stopped has previews and never an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A message that waits, for so many more seconds at least."""
+
+    message: OutboundMessage
+    seconds: float
+
+
+def add(db: Connection, message: OutboundMessage, at: float) -> bool:
+    """Put a message on its way; False if its id is known."""
+    if not known.learn(db, key("out", message.id), at):
+        return False
+    cursor = db.execute(
+        "INSERT OR IGNORE INTO outbound (key, at, channel, message) VALUES (?, ?, ?, ?)",
+        (key("out", message.id), at, valid(message.address.channel), encode(message)),
+    )
+    return cursor.rowcount > 0
+
+
+def waiting(db: Connection, at: float) -> Sequence[Waiting]:
+    """All that is not delivered, in order. A clock that was set back makes nobody wait longer than was asked for."""
+    rows = db.execute("SELECT message, postponed_at, postponed_for FROM outbound ORDER BY number").fetchall()
+    return [
+        Waiting(decode(raw, OutboundMessage), min(max(since + seconds - at, 0.0), seconds))
+        for raw, since, seconds in rows
+    ]
+
+
+def delivery(db: Connection, message_id: str) -> Delivery | None:
+    """A message with how far it got; None if it is not there any more."""
+    id_key = key("out", message_id)
+    row = db.execute("SELECT message, is_attempting, attempts FROM outbound WHERE key = ?", (id_key,)).fetchone()
+    if row is None:
+        return None
+    message = decode(row[0], OutboundMessage)
+    parts = db.execute("SELECT platform_id FROM part WHERE message = ? ORDER BY number", (id_key,)).fetchall()
+    previews = _previews(db, message)
+    return Delivery(
+        message=message,
+        parts=[name for (name,) in parts],
+        previews=[name for name in previews if name is not None],
+        # A preview that may have arrived was dealt with when the first part did.
+        is_uncertain=bool(row[1]) or (None in previews and not parts),
+        attempts=row[2],
+    )
+
+
+def _previews(db: Connection, message: OutboundMessage) -> Sequence[str | None]:
+    if message.turn is None:
+        return []
+    rows = db.execute(
+        "SELECT platform_id FROM preview WHERE turn = ? AND session = ? ORDER BY number",
+        (key("turn", message.turn), valid(message.address.session_key)),
+    )
+    return [name for (name,) in rows.fetchall()]
+
+
+def attempting(db: Connection, message_id: str) -> None:
+    db.execute("UPDATE outbound SET is_attempting = 1 WHERE key = ?", (key("out", message_id),))
+
+
+def arrived(db: Connection, message_id: str, platform_id: str) -> None:
+    id_key = key("out", message_id)
+    if db.execute("UPDATE outbound SET is_attempting = 0 WHERE key = ?", (id_key,)).rowcount:
+        db.execute("INSERT INTO part (message, platform_id) VALUES (?, ?)", (id_key, platform_id))
+
+
+def previewing(db: Connection, turn: str, address: Address, at: float) -> None:
+    db.execute(
+        "INSERT INTO preview (turn, session, at) VALUES (?, ?, ?)",
+        (key("turn", turn), valid(address.session_key), at),
+    )
+
+
+def previewed(db: Connection, turn: str, platform_id: str | None) -> None:
+    """The oldest preview of the turn whose outcome is open has arrived, or has not (None)."""
+    row = db.execute(
+        "SELECT number FROM preview WHERE turn = ? AND platform_id IS NULL ORDER BY number", (key("turn", turn),)
+    ).fetchone()
+    if row and platform_id is None:
+        db.execute("DELETE FROM preview WHERE number = ?", row)
+    elif row:
+        db.execute("UPDATE preview SET platform_id = ? WHERE number = ?", (platform_id, *row))
+
+
+def postpone(db: Connection, message_id: str, at: float, seconds: float, *, may_have_arrived: bool) -> None:
+    db.execute(
+        "UPDATE outbound SET attempts = attempts + 1, is_attempting = ?, postponed_at = ?, postponed_for = ?"
+        " WHERE key = ?",
+        (may_have_arrived, at, seconds, key("out", message_id)),
+    )
+
+
+def remove(db: Connection, message_id: str) -> OutboundMessage | None:
+    """A message that needs no delivery any more, with all that was noted for it."""
+    id_key = key("out", message_id)
+    row = db.execute("SELECT message FROM outbound WHERE key = ?", (id_key,)).fetchone()
+    if row is None:
+        return None
+    message = decode(row[0], OutboundMessage)
+    db.execute("DELETE FROM outbound WHERE key = ?", (id_key,))
+    db.execute("DELETE FROM part WHERE message = ?", (id_key,))
+    if message.turn is not None:
+        session = valid(message.address.session_key)
+        db.execute("DELETE FROM preview WHERE turn = ? AND session = ?", (key("turn", message.turn), session))
+    return message
+
+
+def fail(db: Connection, message_id: str, reason: str, now: datetime) -> OutboundMessage | None:
+    """A message that will never be delivered: it is removed, and the owner can see why."""
+    message = remove(db, message_id)
+    if message is not None:
+        trouble = Trouble(kind="undeliverable", id=message_id, at=now, reason=reason, address=message.address)
+        troubles.add(db, trouble)
+    return message
+
+
+def prune(db: Connection, at: float) -> None:
+    """Forget previews whose turn has come to nothing."""
+    db.execute("DELETE FROM preview WHERE at < ?", (at - _PREVIEWS_KEPT,))

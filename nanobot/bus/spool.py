@@ -1,0 +1,240 @@
+"""The bus on disk: what was said is not lost, and what is answered is not answered twice."""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from sqlite3 import Connection
+from types import TracebackType
+from typing import Self
+
+from nanobot.bus import erasing, inbox, known, marks, outbox, troubles
+from nanobot.bus.backlog import backlog
+from nanobot.bus.database import Database
+from nanobot.bus.erasing import IsMeant
+from nanobot.bus.line import Line
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
+from nanobot.ports import Backlog, Clock, Delivery
+from nanobot.uncancelled import to_the_end
+
+_log = logging.getLogger(__name__)
+
+
+class Spool:
+    """Bus, Outbox and Bookmarks in one SQLite file, for one process at a time.
+
+    What is awaited is on the disk when it returns. Everything that reads or writes raises StoreError when the file
+    cannot be read or written (no room on the disk, say); then nothing has changed.
+    """
+
+    is_durable = True
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._clock = clock
+        self._database = Database(path)
+        self._lines: defaultdict[str, Line] = defaultdict(Line)
+        self._receiving = asyncio.Lock()
+        self._came = asyncio.Event()
+        self._received = 0  # the number of the message that was received last
+        self._begun: dict[str, int] = {}  # messages whose turns run, and how often they had begun before
+
+    async def __aenter__(self) -> Self:
+        """Open the file; see `open_file` for what becomes of a damaged one. Raises StoreError."""
+        now = self._clock.now()
+        await to_the_end(self._database.open(now))
+        try:
+            waiting = await self._database.run(partial(_start, now=now))
+        except BaseException:
+            await to_the_end(self._database.close())
+            raise
+        for each in waiting:
+            line = self._lines[each.message.address.channel]
+            line.restore(each.message, self._clock.monotonic() + each.seconds)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """An end in order is no death: turns that run begin again at the next start, as often as it takes."""
+        try:
+            await to_the_end(self._database.run(partial(inbox.excuse, message_ids=list(self._begun))))
+        finally:
+            await to_the_end(self._database.close())
+
+    # What people say.
+
+    async def publish(self, message: InboundMessage) -> None:
+        await to_the_end(self._publish(message))
+
+    async def _publish(self, message: InboundMessage) -> None:
+        at = self._clock.now().timestamp()
+
+        def work(db: Connection) -> bool:
+            _prune(db, at)
+            return inbox.add(db, message, at)
+
+        if await self._database.run(work):
+            self._came.set()
+        else:
+            _log.info("%s: message %s came before, it is left out", message.address.session_key, message.id)
+
+    async def receive(self) -> InboundMessage:
+        async with self._receiving:
+            while True:
+                self._came.clear()
+                if found := await self._database.run(lambda db: inbox.after(db, self._received)):
+                    self._received, message = found
+                    return message
+                await self._came.wait()
+
+    async def begin(self, message: InboundMessage) -> int:
+        """See Bus. A process that ends in order is counted here too, but it sets nothing aside."""
+        return await to_the_end(self._begin(message.id))
+
+    async def _begin(self, message_id: str) -> int:
+        if message_id not in self._begun:
+            before = await self._database.run(partial(inbox.begin, message_id=message_id))
+            self._begun[message_id] = before
+        return self._begun[message_id]
+
+    async def finish(self, done: Sequence[InboundMessage], answer: OutboundMessage | None) -> None:
+        """See Bus. Of an answer with a known id only the messages are finished."""
+        await to_the_end(self._finish(done, answer))
+
+    async def _finish(self, done: Sequence[InboundMessage], answer: OutboundMessage | None) -> None:
+        at = self._clock.now().timestamp()
+        ids = [message.id for message in done]
+
+        def work(db: Connection) -> bool:
+            inbox.remove(db, ids)
+            return answer is not None and outbox.add(db, answer, at)
+
+        is_new = await self._database.run(work)
+        for name in ids:
+            self._begun.pop(name, None)
+        if answer is not None and is_new:
+            self._lines[answer.address.channel].add(answer)
+
+    async def set_aside(self) -> Sequence[InboundMessage]:
+        """Messages that took the process down with them too often, and of which nobody has heard yet.
+
+        `finish` them, with what there is to tell the person. The owner sees them in `backlog` anyway.
+        """
+        return await self._database.run(inbox.aside)
+
+    # What the bot says.
+
+    async def send(self, message: OutboundMessage) -> None:
+        await self.finish((), message)
+
+    def show(self, progress: Progress) -> None:
+        self._lines[progress.address.channel].show(progress)
+
+    async def outgoing(self, channel: str) -> Delivery | Progress:
+        line = self._lines[channel]
+        async with line.lock:
+            while True:
+                place = line.head(self._clock.monotonic())
+                if place is None:
+                    await line.change(self._clock)
+                elif isinstance(place.item, Progress):
+                    line.take(place)
+                    return place.item
+                else:
+                    delivery = await self._database.run(partial(outbox.delivery, message_id=place.item))
+                    if line.take(place) and delivery is not None:
+                        return delivery
+                    line.settle(place.item)  # it was erased
+
+    def take_back(self, channel: str) -> None:
+        """Hand out again what was handed out on a channel and not settled: whoever had it is gone."""
+        self._lines[channel].take_back(self._clock.monotonic())
+
+    async def attempting(self, message_id: str) -> None:
+        await self._database.run(partial(outbox.attempting, message_id=message_id))
+
+    async def arrived(self, message_id: str, platform_id: str) -> None:
+        await self._database.run(partial(outbox.arrived, message_id=message_id, platform_id=platform_id))
+
+    async def previewing(self, turn: str, address: Address) -> None:
+        at = self._clock.now().timestamp()
+        await self._database.run(partial(outbox.previewing, turn=turn, address=address, at=at))
+
+    async def previewed(self, turn: str, platform_id: str | None) -> None:
+        await self._database.run(partial(outbox.previewed, turn=turn, platform_id=platform_id))
+
+    async def delivered(self, message_id: str) -> None:
+        await to_the_end(self._settle(message_id, partial(outbox.remove, message_id=message_id)))
+
+    async def failed(self, message_id: str, reason: str) -> None:
+        now = self._clock.now()
+        work = partial(outbox.fail, message_id=message_id, reason=reason, now=now)
+        message = await to_the_end(self._settle(message_id, work))
+        if message is not None:
+            _log.warning("%s: message %s cannot be delivered: %s", message.address.session_key, message_id, reason)
+
+    async def _settle(
+        self, message_id: str, work: Callable[[Connection], OutboundMessage | None]
+    ) -> OutboundMessage | None:
+        message = await self._database.run(work)
+        for line in self._lines.values():
+            line.settle(message_id)
+        return message
+
+    async def postponed(self, message_id: str, seconds: float, reason: str, *, may_have_arrived: bool = False) -> None:
+        await to_the_end(self._postpone(message_id, seconds, may_have_arrived))
+        _log.info("message %s is tried again in %.1f s: %s", message_id, seconds, reason)
+
+    async def _postpone(self, message_id: str, seconds: float, may_have_arrived: bool) -> None:
+        at = self._clock.now().timestamp()
+        await self._database.run(
+            partial(outbox.postpone, message_id=message_id, at=at, seconds=seconds, may_have_arrived=may_have_arrived)
+        )
+        for line in self._lines.values():
+            line.postpone(message_id, self._clock.monotonic() + seconds)
+
+    # What a channel must not lose.
+
+    async def mark(self, key: str, value: str) -> None:
+        await self._database.run(partial(marks.put, name=key, value=value))
+
+    async def marks(self, prefix: str) -> Mapping[str, str]:
+        return await self._database.run(partial(marks.starting_with, prefix=prefix))
+
+    # What the owner wants to know, and to have forgotten.
+
+    async def backlog(self) -> Backlog:
+        """How much waits, for how long, and what went wrong."""
+        at = self._clock.now().timestamp()
+        return await self._database.run(partial(backlog, begun=list(self._begun), at=at))
+
+    async def acknowledge(self, ids: Collection[str]) -> None:
+        """The owner has seen the troubles with these ids; they are not listed any more."""
+        await self._database.run(partial(troubles.acknowledge, ids=ids))
+
+    async def erase(self, is_meant: IsMeant) -> int:
+        """Remove all messages that are meant, and every trace of them in the files; how many there were.
+
+        `is_meant` is called in another thread. What was received already, or is just being delivered, goes on.
+        Damaged files that were set aside are deleted: nobody can look for anything in them.
+        """
+        count = await self._database.run(partial(erasing.erase, is_meant=is_meant))
+        await self._database.scrub()
+        return count
+
+
+def _start(db: Connection, now: datetime) -> Sequence[outbox.Waiting]:
+    """Set aside what keeps killing the process; what waits to be delivered."""
+    _prune(db, now.timestamp())
+    inbox.set_aside(db, now)
+    return outbox.waiting(db, now.timestamp())
+
+
+def _prune(db: Connection, at: float) -> None:
+    """Let go of what is kept for some days only."""
+    known.prune(db, at)
+    troubles.prune(db, at)
+    outbox.prune(db, at)
