@@ -39,7 +39,7 @@ def replace(path: Path, data: bytes, mode: int, only_if: Callable[[], bool] = la
     `only_if` is asked last of all; if it says no, this returns False. Raises OSError. In both cases
     nothing has changed.
     """
-    temp = path.with_name(_TEMP.format(pid=os.getpid(), random=secrets.token_hex(8)))
+    temp = _temp_beside(path)
     try:
         _write(temp, data, mode)
         if not only_if():
@@ -49,6 +49,34 @@ def replace(path: Path, data: bytes, mode: int, only_if: Callable[[], bool] = la
         temp.unlink(missing_ok=True)
     sync_folder(path.parent)
     return True
+
+
+class GrowingFile:
+    """A new private file that is written piece by piece: nobody sees it before `keep`, nothing stays without it.
+
+    Each method blocks; for use in a thread. Raises OSError.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """`path` must not exist; its folder must."""
+        self.path = path
+        self._temp = _temp_beside(path)
+        self._file = os.fdopen(_create(self._temp), "wb")
+
+    def write(self, piece: bytes) -> None:
+        self._file.write(piece)
+
+    def keep(self) -> None:
+        """Put it in its place, durably."""
+        self._file.flush()
+        sync(self._file.fileno())
+        _rename(self._temp, self.path)
+        sync_folder(self.path.parent)
+
+    def close(self) -> None:
+        """Let go of it; what was not kept is removed."""
+        self._file.close()
+        self._temp.unlink(missing_ok=True)
 
 
 def private_folder(path: Path) -> None:
@@ -103,13 +131,20 @@ def _mode_of(path: Path) -> int:
         return PRIVATE_FILE
 
 
+def _temp_beside(path: Path) -> Path:
+    return path.with_name(_TEMP.format(pid=os.getpid(), random=secrets.token_hex(8)))
+
+
+def _create(temp: Path) -> int:
+    return os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
+
+
 def _write(temp: Path, data: bytes, mode: int) -> None:
-    descriptor = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
-    with os.fdopen(descriptor, "wb") as file:
+    with os.fdopen(_create(temp), "wb") as file:
         file.write(data)
         file.flush()
-        os.fchmod(descriptor, mode)
-        sync(descriptor)
+        os.fchmod(file.fileno(), mode)
+        sync(file.fileno())
 
 
 def _rename(temp: Path, path: Path) -> None:
