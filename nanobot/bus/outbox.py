@@ -53,8 +53,8 @@ def delivery(db: Connection, message_id: str) -> Delivery | None:
     previews = _previews(db, message)
     return Delivery(
         message=message,
-        parts=[name for (name,) in parts],
-        previews=[name for name in previews if name is not None],
+        parts=tuple(name for (name,) in parts),
+        previews=tuple(name for name in previews if name is not None),
         # A preview that may have arrived was dealt with when the first part did.
         is_uncertain=bool(row[1]) or (None in previews and not parts),
         attempts=row[2],

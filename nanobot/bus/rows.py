@@ -18,7 +18,7 @@ class UnreadableError(Exception):
 
 def key(kind: Literal["in", "out", "turn"], name: str) -> bytes:
     """A name as 16 bytes: as long as it is remembered that an id was seen, nothing of a chat is kept for it."""
-    return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16, person=kind.encode()).digest()
+    return hashlib.blake2b(valid(name).encode(), digest_size=16, person=kind.encode()).digest()
 
 
 def encode(content: InboundMessage | OutboundMessage | Trouble) -> bytes:
