@@ -2,10 +2,28 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from nanobot.errors import NanobotError
 from nanobot.messages import Address, Attachment, Button, OutboundMessage
+
+
+class RefusedTokenError(NanobotError):
+    """The platform does not know the bot's token: no use in trying again before the configuration changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformStatus:
+    """How it is going with the platform.
+
+    `bot` is the bot's name there ("@name"), once it is known; `since` the time from which it has been connected,
+    None while it is not; `trouble` says in a sentence what keeps it from hearing, "" if nothing does.
+    """
+
+    bot: str = ""
+    since: datetime | None = None
+    trouble: str = ""
 
 
 class DeliveryError(NanobotError):
