@@ -63,6 +63,34 @@ class Connection:
 
         Leaving the context closes what is still open. Nothing here ends by itself: set a limit around it.
         """
+        async with (
+            self._speaking() as client,
+            client.chat.completions.with_streaming_response.create(
+                model=model,
+                messages=[],  # the real ones come below: here they would be walked through, 0.2 ms for each
+                stream=True,
+                extra_body={"messages": messages, **options, **self._endpoint.extra_body},
+                extra_headers=self._headers(),
+            ) as response,
+            aclosing(cast("AsyncGenerator[bytes]", response.iter_bytes())) as chunks,
+        ):
+            yield chunks
+
+    async def transcribe(self, model: str, file: tuple[str, bytes, str]) -> bytes:
+        """Send a recording (name, content, type); the body of the answer. Set a limit around it, too."""
+        async with self._speaking() as client:
+            answer = await client.audio.transcriptions.with_raw_response.create(
+                model=model,
+                file=file,
+                response_format="json",
+                extra_body=self._endpoint.extra_body,
+                extra_headers=self._headers(),
+            )
+            return answer.content
+
+    @asynccontextmanager
+    async def _speaking(self) -> "AsyncIterator[AsyncOpenAI]":
+        """The client; what goes wrong inside comes out as LLMError."""
         client = self._client
         if client is None:
             client = await asyncio.to_thread(self.warm)
@@ -71,17 +99,7 @@ class Connection:
         from openai import APIStatusError, OpenAIError
 
         try:
-            async with (
-                client.chat.completions.with_streaming_response.create(
-                    model=model,
-                    messages=[],  # the real ones come below: here they would be walked through, 0.2 ms for each
-                    stream=True,
-                    extra_body={"messages": messages, **options, **self._endpoint.extra_body},
-                    extra_headers=self._headers(),
-                ) as response,
-                aclosing(cast("AsyncGenerator[bytes]", response.iter_bytes())) as chunks,
-            ):
-                yield chunks
+            yield client
         except APIStatusError as error:
             raise failure(error.status_code, error.body, error.response.headers, self._clock.now()) from error
         except (OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, anyio.EndOfStream, OSError) as error:
