@@ -95,6 +95,10 @@ class Outbox(Protocol):
         """
         ...
 
+    def take_back(self, channel: str) -> None:
+        """Whoever took what was outgoing is gone: hand out again what is not settled. For whoever comes next."""
+        ...
+
     async def attempting(self, message_id: str) -> None:
         """A request that makes the next part of a message visible is about to be made."""
         ...

@@ -1,7 +1,7 @@
 """Requests to a platform, each through the gate."""
 
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from nanobot.channels.delivery.gate import Gate

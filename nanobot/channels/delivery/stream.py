@@ -26,13 +26,13 @@ class Stream:
         self.remark = ""
         self.growing = ""
         self.status = ""
-        self.ended_at: float | None = None
+        self.is_ended = False
         self.heard_at = 0.0
         self._since = 0.0  # when what is to be shown began
 
     def feed(self, progress: Progress, now: float) -> None:
         """Take in how the turn goes on."""
-        silent = not (self.remark or self.growing.strip())
+        had_text, had_status = self._has_text, bool(self.status)
         self.heard_at = now
         match progress.kind:
             case "text":
@@ -43,14 +43,10 @@ class Stream:
                 self.remark = "\n\n".join(said for said in (self.remark, self.growing.strip()) if said)
                 self.growing = ""
             case "tool" | "notice":
-                if not self.status:
-                    self._since = now if silent else self._since
                 self.status = f"{'🔧' if progress.kind == 'tool' else '⏳'} {progress.text}"
             case "ended":
-                self.ended_at = now
-            case "started":
-                pass
-        if silent and (self.remark or self.growing.strip()):
+                self.is_ended = True
+        if not had_text and (self._has_text or not had_status):
             self._since = now
 
     @property
@@ -60,7 +56,7 @@ class Stream:
 
     def first_at(self) -> float:
         """When this is to be shown, if nothing is shown yet."""
-        if not (self.remark or self.growing.strip()):
+        if not self._has_text:
             return self._since + STATUS_AFTER
         return self._since + (FIRST_AFTER if len(self.text) >= ENOUGH else FIRST_AT_LAST)
 
@@ -68,3 +64,7 @@ class Stream:
         """The remark stands as a message of its own."""
         self.remark = ""
         self._since = now
+
+    @property
+    def _has_text(self) -> bool:
+        return bool(self.remark or self.growing.strip())

@@ -1,0 +1,182 @@
+"""One try to deliver a message, from where the last one stopped."""
+
+import logging
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import PurePath
+
+from nanobot.channels.delivery.requests import Requests
+from nanobot.channels.delivery.steps import step
+from nanobot.channels.platform import (
+    DeliveryError,
+    GoneError,
+    LostPreviewError,
+    Part,
+    Platform,
+    RejectedError,
+    UnreachableError,
+)
+from nanobot.i18n import Language, say
+from nanobot.ports import Delivery, Outbox
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """What every sending needs."""
+
+    platform: Platform
+    outbox: Outbox
+    requests: Requests
+
+
+class Sending:
+    """Makes the parts of a message visible, in order, and notes down each.
+
+    `live` are previews that show this answer growing and have nothing below them: they become its parts.
+    `kept` are previews that stay. All others, those of an earlier process above all, are removed first: nobody
+    knows what came below them. `is_uncertain`: whether the next part may have arrived.
+    """
+
+    def __init__(
+        self, post: Post, delivery: Delivery, language: Language, live: Sequence[str] = (), kept: Sequence[str] = ()
+    ) -> None:
+        self.is_uncertain = delivery.is_uncertain
+        self._post = post
+        self._message = delivery.message
+        self._language = language
+        self._arrived = len(delivery.parts)
+        self._live = deque(name for name in live if name not in delivery.parts)
+        self._stale = [name for name in delivery.previews if name not in {*live, *kept, *delivery.parts}]
+        self._parts = list(post.platform.parts(self._message))
+
+    async def run(self) -> None:
+        """Deliver it. Raises a DeliveryError: a GoneError if it is not worth trying again."""
+        self._live.extend(await self._remove_stale())  # rather a part in the wrong place than a text that stands twice
+        for number in range(self._arrived, len(self._parts)):
+            await self._show(number)
+        self._stale += self._live
+        await self._remove_stale()
+
+    async def _show(self, number: int) -> None:
+        part = self._parts[number]
+        if self._live and part.file is None:
+            try:
+                await self._edit(self._live.popleft(), number, part)
+            except LostPreviewError:  # the other previews are above the place where this part comes now
+                self._stale += self._live
+                self._live.clear()
+                await self._remove_stale()
+            else:
+                return
+        await self._send(number, part)
+
+    async def _edit(self, platform_id: str, number: int, part: Part) -> None:
+        """An edit can be repeated without harm, so nothing needs to be noted before it."""
+        try:
+            await self._post.requests.make(self._message.address, lambda: self._edited(platform_id, number, part))
+        except RejectedError as error:
+            excuse = self._excuse(number, part, error)
+            await self._post.requests.make(self._message.address, lambda: self._edited(platform_id, number, excuse))
+
+    async def _edited(self, platform_id: str, number: int, part: Part) -> None:
+        what = f"editing {platform_id} into {self._named(number)}"
+        await step(what, self._post.platform.edit(self._message.address, platform_id, part))
+        await self._note_arrival(number, platform_id)
+
+    async def _send(self, number: int, part: Part) -> None:
+        if self.is_uncertain:
+            await self._send_again(number, part)
+            return
+        try:
+            await self._post.requests.make(self._message.address, lambda: self._sent(number, part))
+        except RejectedError as error:
+            excuse = self._excuse(number, part, error)
+            await self._post.requests.make(self._message.address, lambda: self._sent(number, excuse))
+
+    async def _send_again(self, number: int, part: Part) -> None:
+        """It may have arrived: look, or else ask first whether there is an answer at all, and say what it is."""
+        if self._post.platform.can_find:
+            if await self._found(number, part):
+                return
+            self.is_uncertain = False
+            await self._send(number, part)
+            return
+        message = self._message
+        what = f"asking whether {message.address.session_key} answers"
+        await self._post.requests.make(message.address, lambda: step(what, self._post.platform.typing(message.address)))
+        self._parts[number] = self._post.platform.parts(message, repeat=True)[number]
+        self.is_uncertain = False
+        try:
+            await self._send(number, self._parts[number])
+        except UnreachableError as error:
+            if not error.may_have_arrived:
+                self.is_uncertain = True  # as it was before
+                raise
+            raise GoneError(say("delivery.unconfirmed", self._language, reason=error)) from error
+
+    async def _found(self, number: int, part: Part) -> bool:
+        message, platform = self._message, self._post.platform
+        what = f"finding {self._named(number)}"
+        find = await self._post.requests.make(message.address, lambda: step(what, platform.find(message, part, number)))
+        if find is None:
+            return False
+        if part.file is not None:
+            await self._note_arrival(number, find)
+            return True
+        try:
+            await self._edit(find, number, part)
+        except LostPreviewError:
+            return False
+        return True
+
+    async def _sent(self, number: int, part: Part) -> None:
+        """The request and what is noted around it: what is not noted any more has an uncertain outcome."""
+        named = self._named(number)
+        await step(f"attempting {named}", self._post.outbox.attempting(self._message.id))
+        self.is_uncertain = True
+        try:
+            request = self._post.platform.send(self._message, part, number)
+            platform_id = await step(f"sending {named}", request)
+        except DeliveryError as error:
+            self.is_uncertain = isinstance(error, UnreachableError) and error.may_have_arrived
+            raise
+        await self._note_arrival(number, platform_id)
+
+    async def _note_arrival(self, number: int, platform_id: str) -> None:
+        what = f"arrived {self._named(number)} as {platform_id}"
+        await step(what, self._post.outbox.arrived(self._message.id, platform_id))
+        self.is_uncertain = False
+
+    def _excuse(self, number: int, part: Part, error: RejectedError) -> Part:
+        """What is shown instead of a part that the platform will not have."""
+        log.error("%s was refused: %s", self._named(number), error)
+        if part.file is None:
+            sentence = say("delivery.part_refused", self._language)
+        else:
+            name = part.file.name or PurePath(part.file.path).name
+            sentence = say("delivery.file_refused", self._language, name=name)
+        excuse = replace(self._message, text=sentence, kind="notice", files=(), buttons=(), stats=None)
+        return self._post.platform.parts(excuse)[0]
+
+    async def _remove_stale(self) -> Sequence[str]:
+        """Remove previews that show nothing any more; those that the platform will not remove."""
+        left = []
+        while self._stale:
+            name = self._stale[-1]
+            try:
+                await self._post.requests.make(self._message.address, partial(self._deleted, name))
+            except (LostPreviewError, RejectedError):
+                left.append(name)
+            self._stale.pop()
+        return left
+
+    async def _deleted(self, name: str) -> None:
+        what = f"deleting preview {name} of turn {self._message.turn} to {self._message.address.session_key}"
+        await step(what, self._post.platform.delete(self._message.address, name))
+
+    def _named(self, number: int) -> str:
+        return f"part {number + 1}/{len(self._parts)} of {self._message.id} to {self._message.address.session_key}"
