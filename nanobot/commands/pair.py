@@ -1,0 +1,197 @@
+"""Who may talk: what `/pair` and `nanobot pair` do."""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import shorten
+from typing import get_args
+
+from nanobot.authority import Role
+from nanobot.commands.router import Answer, Call, Command
+from nanobot.i18n import Language, say
+from nanobot.messages import Address, OutboundMessage
+from nanobot.people.people import MACHINE, People
+from nanobot.people.trouble import PairingError
+from nanobot.ports.people import Listening
+
+Send = Callable[[OutboundMessage], Awaitable[None]]
+
+USUAL: Listening = "reply"
+"""How a group is served whose owner says no more than that it is to be served."""
+
+TERMINAL = "cli"
+"""The channel of the terminal: who types there is at the machine."""
+
+_LONGEST_NAME = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who wants something of the pairing: MACHINE, or an owner's channel:id; what they read; the group's title."""
+
+    by: str
+    language: Language
+    title: str = ""
+
+    def say(self, sentence: str, /, **values: object) -> str:
+        return say(f"pairing.{sentence}", self.language, **values)
+
+
+class Pairing:
+    """Lets people and groups in and shows them out, in words."""
+
+    def __init__(self, people: People, send: Send) -> None:
+        """`send` puts a message on its way: Bus.send. Whoever is let in is told so."""
+        self._people = people
+        self._send = send
+
+    async def do(self, words: Sequence[str], asker: Asker) -> Answer:
+        """Do what the words say, as behind `/pair`, and answer what came of it.
+
+        list | approve CODE [--owner] | deny CODE | revoke CHANNEL:ID | groups
+        | group CHANNEL:ID [mention | reply | open | off | keep on | keep off]
+        """
+        action, *rest = words or ["list"]
+        try:
+            return await self._done(action.casefold(), rest, asker)
+        except PairingError as error:
+            until = self._people.locked_until
+            return Answer(asker.say(error.kind, until=f"{until:%H:%M}" if until else ""), failed=True)
+
+    async def _done(self, action: str, rest: Sequence[str], asker: Asker) -> Answer:
+        match action, rest:
+            case "list", []:
+                return Answer("\n".join(self._everybody(asker)))
+            case "groups", []:
+                return Answer("\n".join(self._groups(asker)))
+            case "approve", [code, *flags] if flags in ([], ["--owner"]):
+                return Answer(await self._approve(code, asker, owner=bool(flags)))
+            case "deny", [code]:
+                denied = await self._people.deny(code, asker.by)
+                return Answer(asker.say("denied", who=_who(denied.channel, denied.id)))
+            case "revoke", [who]:
+                return await self._revoke(who, asker)
+            case "group", _:
+                return await self._group(rest, asker)
+        return Answer(asker.say("usage"), failed=True)
+
+    async def _approve(self, code: str, asker: Asker, *, owner: bool) -> str:
+        person = await self._people.approve(code, asker.by, owner=owner)
+        is_owner = person.role is Role.OWNER
+        welcome = "pairing.welcome_owner" if is_owner else "pairing.welcome"
+        await self._send(
+            OutboundMessage(
+                id=f"paired:{person.channel}:{person.id}:{person.at.isoformat()}",
+                address=Address(person.channel, person.chat),
+                text=f"{say(welcome, 'en')}\n\n{say(welcome, 'zh')}",  # what they read is not known yet
+                kind="notice",
+            )
+        )
+        return asker.say("approved_owner" if is_owner else "approved_member", who=_who(person.channel, person.id))
+
+    async def _revoke(self, typed: str, asker: Asker) -> Answer:
+        who = _address(typed)
+        if who is None:
+            return Answer(asker.say("usage_who"), failed=True)
+        left = await self._people.revoke(who.channel, who.chat, asker.by)
+        if left is Role.GUEST:
+            return Answer(asker.say("revoked", who=typed))
+        return Answer(asker.say("revoked_configured", who=typed, role=asker.say(left.value)), failed=True)
+
+    async def _group(self, words: Sequence[str], asker: Asker) -> Answer:
+        at = _address(words[0]) if words else None
+        if at is None:
+            return Answer(asker.say("usage_group"), failed=True)
+        match [word.casefold() for word in words[1:]]:
+            case []:
+                return await self._admit(at, USUAL, asker)
+            case ["off"]:
+                return await self._dismiss(at, asker)
+            case ["keep", ("on" | "off") as kept]:
+                await self._people.keep_all(at, asker.by, keeps_all=kept == "on")
+                return Answer(asker.say(f"keep_{kept}"))
+            case [how]:
+                for listening in get_args(Listening):
+                    if how == listening:
+                        return await self._admit(at, listening, asker)
+        return Answer(asker.say("usage_group"), failed=True)
+
+    async def _admit(self, at: Address, listening: Listening, asker: Asker) -> Answer:
+        await self._people.admit(at, listening, asker.by, asker.title)
+        return Answer(asker.say("group_now", **self._how(at, asker)))
+
+    async def _dismiss(self, at: Address, asker: Asker) -> Answer:
+        await self._people.dismiss(at)
+        is_still_served = self._people.served(at.channel, [at.chat]) is not None
+        return Answer(asker.say("group_off_configured" if is_still_served else "group_off"), failed=is_still_served)
+
+    def _how(self, at: Address, asker: Asker) -> dict[str, str]:
+        """How a group is served, in words."""
+        served = self._people.served(at.channel, [at.chat])
+        if served is None:
+            return {}
+        kept = "kept_all" if served.keeps_all else "kept_own"
+        return {"when": asker.say(f"group_{served.listening}"), "kept": asker.say(kept)}
+
+    def _everybody(self, asker: Asker) -> Iterator[str]:
+        rows = list(self._people_rows(asker))
+        yield asker.say("people" if rows else "nobody")
+        yield from rows
+        if asking := self._people.asking:
+            yield ""
+            yield asker.say("asking")
+            for each in asking:
+                who = _who(each.channel, each.id)
+                yield "- " + asker.say("code_row", code=each.code, who=who, until=f"{each.until:%H:%M}")
+            yield asker.say("approve_hint")
+
+    def _people_rows(self, asker: Asker) -> Iterator[str]:
+        paired = {(person.channel, person.id): person for person in self._people.paired}
+        for channel, says in self._people.configured.items():
+            for user_id in dict.fromkeys([*says.owners, *says.members]):
+                name = paired[channel, user_id].name if (channel, user_id) in paired else ""
+                role = asker.say(self._people.role(channel, user_id).value)
+                yield "- " + asker.say("person_configured", who=_who(channel, user_id, name), role=role)
+                paired.pop((channel, user_id), None)
+        for person in paired.values():
+            who = _who(person.channel, person.id, person.name)
+            by = asker.say("machine") if person.by == MACHINE else person.by
+            role = asker.say(person.role.value)
+            yield "- " + asker.say("person", who=who, role=role, at=f"{person.at:%Y-%m-%d}", by=by)
+
+    def _groups(self, asker: Asker) -> Iterator[str]:
+        titles = {(channel, each): "" for channel, says in self._people.configured.items() for each in says.groups}
+        titles |= {(group.channel, group.id): group.title for group in self._people.admitted}
+        yield asker.say("groups" if titles else "no_groups")
+        for (channel, each), title in titles.items():
+            yield "- " + asker.say(
+                "group_row", who=_who(channel, each, title), **self._how(Address(channel, each), asker)
+            )
+
+
+def pair_command(pairing: Pairing) -> Command:
+    """/pair: everything where an owner talks to the bot alone; in a group, what concerns the group."""
+
+    async def handle(call: Call) -> Answer:
+        message, words = call.message, call.argument.split()
+        where = message.address
+        by = MACHINE if where.channel == TERMINAL else f"{where.channel}:{message.sender.id}"
+        asker = Asker(by, call.language, message.chat_title)
+        if not message.authority.scope.is_owner:
+            if not words or words[0].casefold() != "group":
+                return Answer(asker.say("privately"), failed=True)
+            words.insert(1, f"{where.channel}:{where.chat}")
+        return await pairing.do(words, asker)
+
+    return Command("pair", handle, immediate=True, role=Role.OWNER)
+
+
+def _address(typed: str) -> Address | None:
+    """A person or a group, as "channel:id"."""
+    channel, colon, id_ = typed.partition(":")
+    return Address(channel.casefold(), id_) if channel and colon and id_ else None
+
+
+def _who(channel: str, id_: str, name: str = "") -> str:
+    """Somebody by the id that counts, and by the name that they gave themselves, cut to a line."""
+    shown = shorten(name, _LONGEST_NAME, placeholder="…")
+    return f"{channel}:{id_} ({shown})" if shown else f"{channel}:{id_}"

@@ -1,0 +1,255 @@
+"""Who may talk to the bot: what the configuration says, and what pairing added."""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Protocol, TypeVar
+
+from nanobot.authority import Role
+from nanobot.messages import Address, Sender
+from nanobot.people import codes
+from nanobot.people.trouble import PairingError
+from nanobot.ports import Clock
+from nanobot.ports.people import Admitted, Asking, Book, Denied, Listening, Paired, PeopleStore
+from nanobot.uncancelled import to_the_end
+
+DENIED = timedelta(days=1)
+"""How long somebody who was denied gets no new code."""
+
+MACHINE = "machine"
+"""By whom somebody is let in that does it where the program runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configured:
+    """What the configuration says of a channel. Ids are compared as they stand; a name is no id."""
+
+    owners: Collection[str] = ()
+    members: Collection[str] = ()
+    groups: Mapping[str, Listening] = field(default_factory=dict)
+    store_all: Collection[str] = ()
+    bots: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """How a group is served."""
+
+    listening: Listening
+    keeps_all: bool
+
+
+class People:
+    """Who may talk, and where. Configuration and pairing add up; of two roles the higher one holds.
+
+    An empty list admits nobody. A change is on disk before it holds.
+    """
+
+    def __init__(self, store: PeopleStore, clock: Clock, configured: Mapping[str, Configured]) -> None:
+        """`configured` by the names of the channels. Raises StoreError if the book cannot be read."""
+        self._store = store
+        self._clock = clock
+        self._configured = configured
+        self._book = store.read()
+        self._lock = asyncio.Lock()
+
+    @property
+    def configured(self) -> Mapping[str, Configured]:
+        """What the configuration says, by channel."""
+        return self._configured
+
+    @property
+    def paired(self) -> Sequence[Paired]:
+        """Who was let in by pairing, in the order of that."""
+        return self._book.people
+
+    @property
+    def admitted(self) -> Sequence[Admitted]:
+        """The groups that owners let in, in the order of that."""
+        return self._book.groups
+
+    @property
+    def asking(self) -> Sequence[Asking]:
+        """The strangers whose codes are valid, the oldest first."""
+        return codes.waiting(self._book, self._clock.now())
+
+    @property
+    def locked_until(self) -> datetime | None:
+        """Until when no code can be approved over chat; None if one can."""
+        return codes.locked_until(self._book, self._clock.now())
+
+    @property
+    def has_owner(self) -> bool:
+        """Whether anybody is an owner, on any channel."""
+        is_configured = any(each.owners for each in self._configured.values())
+        return is_configured or any(person.role is Role.OWNER for person in self._book.people)
+
+    def role(self, channel: str, user_id: str) -> Role:
+        """What somebody may do; GUEST for whoever is not known."""
+        roles = [each.role for each in (_of(self._book.people, channel, user_id),) if each]
+        if user_id in self._says(channel).owners:
+            roles.append(Role.OWNER)
+        if user_id in self._says(channel).members:
+            roles.append(Role.MEMBER)
+        return min(roles, key=lambda role: role.rank, default=Role.GUEST)
+
+    def may_bot(self, channel: str, bot_id: str) -> bool:
+        """Whether another bot may talk: only the configuration says so."""
+        return bot_id in self._says(channel).bots
+
+    def served(self, channel: str, ids: Sequence[str]) -> Served | None:
+        """How a group is served; None if it is not. `ids` are those under which it may be admitted, the closest first.
+
+        The closest id that is admitted counts. For the same id, what an owner said in the chat goes before
+        the configuration; what the configuration wants kept is kept.
+        """
+        says = self._says(channel)
+        wants_all = any(each in says.store_all for each in ids)
+        for each in ids:
+            if group := _of(self._book.groups, channel, each):
+                return Served(group.listening, group.keeps_all or wants_all)
+            if each in says.groups:
+                return Served(says.groups[each], wants_all)
+        return None
+
+    async def seen(self, channel: str, sender: Sender) -> None:
+        """Remember what somebody is called now. Raises StoreError."""
+        person = _of(self._book.people, channel, sender.id)
+        if person and sender.name not in ("", person.name):
+            async with self._lock:
+                named = (replace(each, name=sender.name) if each == person else each for each in self._book.people)
+                await self._write(replace(self._book, people=tuple(named)))
+
+    async def code_for(self, channel: str, user_id: str, chat: str) -> Asking | None:
+        """A stranger's code: the one they have, or a new one. None if they were denied, or too many are waiting.
+
+        Raises StoreError.
+        """
+        async with self._lock:
+            asking = codes.given(self._book, channel, user_id, chat, self._clock.now())
+            if asking and asking not in self._book.asking:
+                await self._write(replace(self._book, asking=(*self._book.asking, asking)))
+            return asking
+
+    async def approve(self, code: str, by: str, *, owner: bool = False) -> Paired:
+        """Let in whoever was given this code, as a member.
+
+        On the machine as an owner, if `owner` or if there is none yet. `by` is MACHINE, or the owner's channel:id.
+        Raises PairingError, StoreError.
+        """
+        async with self._lock:
+            if owner and by != MACHINE:
+                raise PairingError("owner_by_machine")
+            asking = await self._find(code, by)
+            role = Role.OWNER if by == MACHINE and (owner or not self.has_owner) else Role.MEMBER
+            now = self._clock.now()
+            person = Paired(channel=asking.channel, id=asking.id, chat=asking.chat, role=role, at=now, by=by)
+            people = (*_without(self._book.people, person), person)
+            asking_still = _without(self._book.asking, asking)
+            await self._write(replace(self._book, people=people, asking=asking_still, wrong=()))
+            return person
+
+    async def deny(self, code: str, by: str) -> Asking:
+        """Take a code back; whoever has it gets no other for a day. Raises PairingError, StoreError."""
+        async with self._lock:
+            asking = await self._find(code, by)
+            denied = Denied(channel=asking.channel, id=asking.id, until=self._clock.now() + DENIED)
+            asking_still = _without(self._book.asking, asking)
+            await self._write(replace(self._book, asking=asking_still, denied=(*self._book.denied, denied)))
+            return asking
+
+    async def revoke(self, channel: str, user_id: str, by: str) -> Role:
+        """Undo a pairing; returns the role that the configuration leaves them. Raises PairingError, StoreError."""
+        async with self._lock:
+            person = _of(self._book.people, channel, user_id)
+            if person is None:
+                raise PairingError("not_paired" if self.role(channel, user_id) is Role.GUEST else "configured")
+            if person.role is Role.OWNER and by != MACHINE:
+                raise PairingError("owner_by_machine")
+            await self._write(replace(self._book, people=_without(self._book.people, person)))
+            return self.role(channel, user_id)
+
+    async def admit(self, at: Address, listening: Listening, by: str, title: str = "") -> None:
+        """Serve a group from now on, or serve it otherwise. Raises StoreError."""
+        async with self._lock:
+            await self._put(at, listening, by, title=title)
+
+    async def keep_all(self, at: Address, by: str, *, keeps_all: bool) -> None:
+        """Whether also what is not said to the bot is kept in a group that is served.
+
+        Raises PairingError, StoreError.
+        """
+        async with self._lock:
+            if not keeps_all and at.chat in self._says(at.channel).store_all:
+                raise PairingError("configured")
+            group = _of(self._book.groups, at.channel, at.chat)
+            listening = group.listening if group else self._says(at.channel).groups.get(at.chat)
+            if listening is None:
+                raise PairingError("not_admitted")
+            await self._put(at, listening, by, keeps_all=keeps_all)
+
+    async def dismiss(self, at: Address) -> None:
+        """Take back that a group was let in. Raises PairingError, StoreError."""
+        async with self._lock:
+            group = _of(self._book.groups, at.channel, at.chat)
+            if group is None:
+                raise PairingError("configured" if at.chat in self._says(at.channel).groups else "not_admitted")
+            await self._write(replace(self._book, groups=_without(self._book.groups, group)))
+
+    async def _put(
+        self, at: Address, listening: Listening, by: str, *, title: str = "", keeps_all: bool | None = None
+    ) -> None:
+        """Write a group down; what is not said stays as it is."""
+        known = _of(self._book.groups, at.channel, at.chat)
+        group = Admitted(
+            channel=at.channel,
+            id=at.chat,
+            listening=listening,
+            keeps_all=keeps_all if keeps_all is not None else known is not None and known.keeps_all,
+            at=self._clock.now(),
+            by=by,
+            title=title or (known.title if known else ""),
+        )
+        await self._write(replace(self._book, groups=(*_without(self._book.groups, group), group)))
+
+    def _says(self, channel: str) -> Configured:
+        return self._configured.get(channel) or Configured()
+
+    async def _find(self, code: str, by: str) -> Asking:
+        """The stranger with this code. Over chat, wrong codes are counted, and then none is looked at."""
+        now = self._clock.now()
+        if by != MACHINE and self.locked_until:
+            raise PairingError("locked")
+        asking = codes.find(self._book, code)
+        if asking is None and by != MACHINE:
+            await self._write(replace(self._book, wrong=(*self._book.wrong, now)))
+        return codes.check(asking, now)
+
+    async def _write(self, book: Book) -> None:
+        await to_the_end(self._replace(codes.without_old(book, self._clock.now())))
+
+    async def _replace(self, book: Book) -> None:
+        await self._store.write(book)
+        self._book = book
+
+
+class _Known(Protocol):
+    @property
+    def channel(self) -> str: ...
+
+    @property
+    def id(self) -> str: ...
+
+
+K = TypeVar("K", bound=_Known)
+
+
+def _of(rows: Sequence[K], channel: str, id_: str) -> K | None:
+    """The row of a person or a group."""
+    return next((row for row in rows if (row.channel, row.id) == (channel, id_)), None)
+
+
+def _without(rows: Sequence[K], gone: _Known) -> tuple[K, ...]:
+    """All but those of the same person or group."""
+    return tuple(row for row in rows if (row.channel, row.id) != (gone.channel, gone.id))

@@ -1,0 +1,85 @@
+"""Who may talk to the bot, as far as it is kept on disk."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from nanobot.authority import Role
+
+Listening = Literal["mention", "reply", "open"]
+"""When the bot answers in a group.
+
+mention  a command, or a message that names it
+reply    also a reply to something that it said
+open     whatever is said by those who may talk to it
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paired:
+    """A person who was let in by pairing. `chat` is where they talk to the bot alone, `name` what they were last
+    called (shown, never trusted), `by` who let them in: "machine", or the owner's channel:id."""
+
+    channel: str
+    id: str
+    chat: str
+    role: Role
+    at: datetime
+    by: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """A group that an owner let in. `keeps_all`: also what is not said to the bot there is kept."""
+
+    channel: str
+    id: str
+    listening: Listening
+    keeps_all: bool
+    at: datetime
+    by: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """A stranger who was given a code, which is valid until `until`. Nothing else of them is kept."""
+
+    channel: str
+    id: str
+    chat: str
+    code: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Denied:
+    """A stranger who gets no new code until then."""
+
+    channel: str
+    id: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Book:
+    """All of it. `wrong` are the times at which wrong codes were tried."""
+
+    people: tuple[Paired, ...] = ()
+    groups: tuple[Admitted, ...] = ()
+    asking: tuple[Asking, ...] = ()
+    denied: tuple[Denied, ...] = ()
+    wrong: tuple[datetime, ...] = ()
+
+
+class PeopleStore(Protocol):
+    """Keeps the book."""
+
+    def read(self) -> Book:
+        """What was written last; an empty book if nothing was, or if it cannot be understood. Raises StoreError."""
+        ...
+
+    async def write(self, book: Book) -> None:
+        """Keep it, durably. Raises StoreError; then the old one is still there."""
+        ...
