@@ -1,0 +1,38 @@
+"""A book of people in memory."""
+
+from nanobot.errors import StoreError
+from nanobot.people.people import Configured, People
+from nanobot.ports.people import Book
+from tests.fakes.clock import FakeClock
+
+OWNER = "1"
+MEMBER = "2"
+STRANGER = "99"
+GROUP = "-100"
+
+
+class MemoryPeople:
+    """A PeopleStore; with `full` set, nothing can be written."""
+
+    def __init__(self, book: Book | None = None) -> None:
+        self.book = book or Book()
+        self.full = False
+
+    def read(self) -> Book:
+        return self.book
+
+    async def write(self, book: Book) -> None:
+        if self.full:
+            raise StoreError("no room")
+        self.book = book
+
+
+def some_people(clock: FakeClock | None = None, store: MemoryPeople | None = None) -> People:
+    """An owner, a member, and a group on Telegram, by the configuration."""
+    configured = Configured(owners=[OWNER], members=[MEMBER], groups={GROUP: "mention"})
+    return People(store or MemoryPeople(), clock or FakeClock(), {"telegram": configured})
+
+
+def nobody(clock: FakeClock | None = None, store: MemoryPeople | None = None) -> People:
+    """Two channels, and nobody who may talk there."""
+    return People(store or MemoryPeople(), clock or FakeClock(), {"telegram": Configured(), "discord": Configured()})
