@@ -4,6 +4,7 @@ NanobotError
 ├── ConfigError     for the person at the start: which key, what to write
 ├── WorkspaceError  for the person at the start: the workspace cannot be used (held by another, not writable)
 ├── StoreError      something could not be written or read; nothing that was there before is lost
+├── VersionError    the history of memory could not do it; its kind chooses the sentence a person reads
 ├── ToolError       for the model: its text becomes the tool's result
 ├── PromptTooBigError  the files in the prompt leave no room for the conversation; for the person who edits them
 └── LLMError        the model gave no answer, after retries; its kind chooses the sentence a person reads
@@ -11,6 +12,7 @@ NanobotError
 Anything else that is raised is a bug and is logged with its traceback.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 LLMErrorKind = Literal[
@@ -31,6 +33,18 @@ LLMErrorKind = Literal[
 ]
 
 
+VersionErrorKind = Literal[
+    "missing",  # there is no git on this machine
+    "busy",  # somebody else is at work in the history right now, or has not finished
+    "conflict",  # a file is not as the change found it; nothing was changed
+    "unknown",  # no such version
+    "ambiguous",  # several versions begin like that
+    "first",  # the first version: there is nothing before it
+    "refused",  # a place that is not kept in the history, or that cannot be written safely
+    "failed",  # git or the disk failed
+]
+
+
 class NanobotError(Exception):
     """Base of all errors that nanobot raises on purpose."""
 
@@ -45,6 +59,17 @@ class WorkspaceError(NanobotError):
 
 class StoreError(NanobotError):
     """Something could not be read or written."""
+
+
+class VersionError(NanobotError):
+    """The history of memory could not do what it was asked to; then nothing has changed."""
+
+    def __init__(self, kind: VersionErrorKind, detail: str = "", *, paths: Sequence[str] = ()) -> None:
+        """`detail` is for the log and for those who know git; `paths` are the files it is about."""
+        super().__init__(f"{kind}: {detail}" if detail else kind)
+        self.kind: VersionErrorKind = kind
+        self.detail = detail
+        self.paths = tuple(paths)
 
 
 class ToolError(NanobotError):
