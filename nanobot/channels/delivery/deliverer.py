@@ -9,26 +9,23 @@ from typing import Any
 from nanobot.channels.delivery.delays import Delay, Delays, back_off
 from nanobot.channels.delivery.gate import Gate
 from nanobot.channels.delivery.pace import Pace
-from nanobot.channels.delivery.requests import Requests
+from nanobot.channels.delivery.requests import GRACE, Requests
 from nanobot.channels.delivery.sending import Post, Sending
 from nanobot.channels.delivery.show import Show, Stage
 from nanobot.channels.delivery.shows import Shows
-from nanobot.channels.delivery.steps import step
+from nanobot.channels.delivery.steps import noted
+from nanobot.channels.delivery.waiting import with_grace
 from nanobot.channels.platform import DeliveryError, FloodError, Platform, UnreachableError
-from nanobot.errors import StoreError
+from nanobot.errors import NanobotError, StoreError
 from nanobot.i18n import Language, say
 from nanobot.messages import Address
 from nanobot.ports import Clock, Delivery, Outbox
-from nanobot.uncancelled import to_the_end
 
 MOST_ATTEMPTS = 10_000
 """Tries, one a minute: after about a week of trouble a message is given up, and the owner can see it."""
 
 MOST_BUGS = 5
 """Tries that ended in a bug of ours; more of the same make nothing better."""
-
-STORE_PAUSE = 10.0
-"""Seconds after which is written again what could not be written to the outbox."""
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +67,7 @@ class Deliverer:
         self._gate = Gate(pace, clock)
         self._delays = Delays(clock)
         requests = Requests(self._gate, clock)
-        self._post = Post(platform, outbox, requests)
+        self._post = Post(platform, outbox, requests, clock)
         stage = Stage(
             platform=platform,
             outbox=outbox,
@@ -114,7 +111,7 @@ class Deliverer:
         try:
             sending = await self._prepared(delivery)
             await sending.run()
-        except (FloodError, UnreachableError) as error:
+        except (FloodError, UnreachableError, StoreError) as error:
             seconds = error.retry_after if isinstance(error, FloodError) else back_off(delivery.attempts)
             await self._later(delivery, sending, seconds, error, MOST_ATTEMPTS)
         except DeliveryError as error:
@@ -167,12 +164,5 @@ class Deliverer:
         self._delays.end(delivery.message.address)
 
     async def _note(self, what: str, delivery: Delivery, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Write to the outbox, as often as it takes: nobody else will."""
-        while True:
-            try:
-                await to_the_end(step(f"{what} to {delivery.message.address.session_key}", work()))
-            except StoreError as error:
-                log.error("%s could not be noted: %s", what, error)  # noqa: TRY400 - it says what there is to say
-                await self._clock.sleep(STORE_PAUSE)
-            else:
-                return
+        noting = noted(f"{what} to {delivery.message.address.session_key}", work, self._clock)
+        await with_grace(noting, self._clock, GRACE)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import PurePath
 
 from nanobot.channels.delivery.requests import Requests
-from nanobot.channels.delivery.steps import step
+from nanobot.channels.delivery.steps import noted, step
 from nanobot.channels.platform import (
     DeliveryError,
     GoneError,
@@ -19,7 +19,7 @@ from nanobot.channels.platform import (
     UnreachableError,
 )
 from nanobot.i18n import Language, say
-from nanobot.ports import Delivery, Outbox
+from nanobot.ports import Clock, Delivery, Outbox
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +31,7 @@ class Post:
     platform: Platform
     outbox: Outbox
     requests: Requests
+    clock: Clock
 
 
 class Sending:
@@ -148,7 +149,7 @@ class Sending:
 
     async def _note_arrival(self, number: int, platform_id: str) -> None:
         what = f"arrived {self._named(number)} as {platform_id}"
-        await step(what, self._post.outbox.arrived(self._message.id, platform_id))
+        await noted(what, partial(self._post.outbox.arrived, self._message.id, platform_id), self._post.clock)
         self.is_uncertain = False
 
     def _excuse(self, number: int, part: Part, error: RejectedError) -> Part:

@@ -14,12 +14,17 @@ postponed ID to TO                     asking whether TO answers
 """
 
 import logging
-from collections.abc import Awaitable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
 
 from nanobot.channels.platform import DeliveryError
+from nanobot.errors import StoreError
+from nanobot.ports import Clock
 
 T = TypeVar("T")
+
+STORE_PAUSE = 10.0
+"""Seconds after which is written again what could not be written to the outbox."""
 
 log = logging.getLogger(__name__)
 
@@ -34,3 +39,15 @@ async def step(what: str, work: Awaitable[T]) -> T:
         raise
     log.debug("%s: done", what)
     return result
+
+
+async def noted(what: str, work: Callable[[], Coroutine[Any, Any, None]], clock: Clock) -> None:
+    """Write to the outbox what has happened, as often as it takes: nobody else will."""
+    while True:
+        try:
+            await step(what, work())
+        except StoreError as error:
+            log.error("%s could not be noted: %s", what, error)  # noqa: TRY400 - it says what there is to say
+            await clock.sleep(STORE_PAUSE)
+        else:
+            return
