@@ -94,3 +94,14 @@ def may_touch(authority: Authority, scope: Scope) -> bool:
     speaks in the group's scope, so that nothing of theirs comes up there.
     """
     return authority.role is not Role.GUEST and authority.scope == scope
+
+
+def may_answer(asked: Authority, answering: Authority, *, is_same_person: bool) -> bool:
+    """Whether somebody may answer a question that was asked on somebody's behalf: it decides what they may do.
+
+    Whoever caused it may, unless their role is lower by now, and an owner may; nobody else, and nobody from
+    another scope.
+    """
+    if answering.scope != asked.scope or answering.role is Role.GUEST:
+        return False
+    return answering.role is Role.OWNER or (is_same_person and answering.role.rank <= asked.role.rank)

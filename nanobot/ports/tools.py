@@ -12,12 +12,17 @@ from nanobot.ports.models import ToolSpec
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """On whose behalf a tool runs: where, with what authority, in which turn, in which language they read."""
+    """On whose behalf a tool runs: where, with what authority, in which turn, in which language they read.
+
+    `person` is the id of whoever caused the turn, as in Sender.id; "" for nobody in particular, whose questions
+    only an owner answers.
+    """
 
     address: Address
     authority: Authority
     turn: str
     language: Language
+    person: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +50,11 @@ class Tool(Protocol):
 
 
 class Asker(Protocol):
-    """Puts a question to the person, with buttons."""
+    """Puts a question to the person on whose behalf something is done, with buttons."""
 
-    async def ask(self, at: Address, question: str, choices: Sequence[Button]) -> str:
-        """The value of the chosen button. Waits as long as it takes; cancel it to withdraw the question."""
+    async def ask(self, caller: Caller, question: str, choices: Sequence[Button]) -> str:
+        """Ask where the caller is; the value of the button that they, or an owner there, chose.
+
+        Waits as long as it takes; cancel it to withdraw the question.
+        """
         ...

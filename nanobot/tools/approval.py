@@ -8,11 +8,14 @@ _ONCE, _SESSION, _NO = "once", "session", "no"
 
 
 class Approval:
-    """Asks once / for this session / no. What was granted for a session lasts until the program ends."""
+    """Asks once / for this session / no.
+
+    What was granted for a session lasts until the program ends, for the person on whose behalf it was asked.
+    """
 
     def __init__(self, asker: Asker) -> None:
         self._asker = asker
-        self._granted: set[tuple[str, str]] = set()
+        self._granted: set[tuple[str, str, str]] = set()
 
     async def given(self, caller: Caller, question: str, grant: str) -> bool:
         """Whether the person says yes, now or before in this session.
@@ -22,11 +25,11 @@ class Approval:
             question: in Markdown; it must say what "for this session" covers.
             grant: exactly what a yes for the session is for.
         """
-        key = (caller.address.session_key, grant)
+        key = (caller.address.session_key, caller.person, grant)
         if key in self._granted:
             return True
         choices = [Button(say(f"tools.{value}", caller.language), value) for value in (_ONCE, _SESSION, _NO)]
-        answer = await self._asker.ask(caller.address, question, choices)
+        answer = await self._asker.ask(caller, question, choices)
         if answer == _SESSION:
             self._granted.add(key)
         return answer in (_ONCE, _SESSION)

@@ -41,7 +41,7 @@ class Person:
         self.choices: Sequence[Button] = ()
         self.meanwhile: Callable[[], object] = lambda: None
 
-    async def ask(self, at: Address, question: str, choices: Sequence[Button]) -> str:
+    async def ask(self, caller: Caller, question: str, choices: Sequence[Button]) -> str:
         self.questions.append(question)
         self.choices = choices
         self.meanwhile()

@@ -1,0 +1,111 @@
+"""Questions that wait for a person."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from nanobot.agent.questions import Questions
+from nanobot.authority import Authority, Origin, Role, Scope
+from nanobot.bus.memory import MemoryBus
+from nanobot.messages import Address, Button, InboundMessage, OutboundMessage, Sender
+from nanobot.ports import Caller
+
+GROUP = Address("telegram", "-100", "7")
+SCOPE = Scope.group("telegram", "-100")
+OWNER = Authority(Role.OWNER, SCOPE, Origin.OWNER)
+MEMBER = Authority(Role.MEMBER, SCOPE, Origin.PERSON)
+GUEST = Authority(Role.GUEST, SCOPE, Origin.PERSON)
+
+
+@dataclass
+class Open:
+    """A question that waits."""
+
+    questions: Questions
+    question: OutboundMessage
+    asking: "asyncio.Task[str]"
+
+    def press(self, who: str, authority: Authority, *, at: Address = GROUP, value: str = "yes") -> bool:
+        return self.questions.answer(
+            InboundMessage(
+                id="m", address=at, sender=Sender(who), authority=authority, text=value, answers=self.question.id
+            )
+        )
+
+    async def answered(self) -> bool:
+        await asyncio.sleep(0)
+        return self.asking.done()
+
+
+@asynccontextmanager
+async def asked(authority: Authority, person: str = "ada") -> AsyncIterator[Open]:
+    bus = MemoryBus()
+    questions = Questions(bus)
+    caller = Caller(GROUP, authority, "turn", "en", person)
+    task = asyncio.create_task(questions.ask(caller, "May I?", [Button("Yes", "yes"), Button("No", "no")]))
+    question = await bus.outgoing()
+    assert isinstance(question, OutboundMessage)
+    yield Open(questions, question, task)
+    task.cancel()
+    await asyncio.wait([task])
+
+
+async def test_whoever_caused_a_question_answers_it_where_it_was_asked() -> None:
+    async with asked(MEMBER) as question:
+        assert question.question.address == GROUP
+        assert question.press("ada", MEMBER)
+        assert await question.asking == "yes"
+
+
+async def test_an_owner_may_answer_for_anybody() -> None:
+    async with asked(MEMBER) as question:
+        assert question.press("olga", OWNER, value="no")
+        assert await question.asking == "no"
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "who", "authority"),
+    [
+        pytest.param(MEMBER, "bob", MEMBER, id="another member"),
+        pytest.param(OWNER, "bob", MEMBER, id="a member for an owner"),
+        pytest.param(MEMBER, "ada", GUEST, id="a member who is none any more"),
+        pytest.param(OWNER, "ada", MEMBER, id="an owner who is none any more"),
+        pytest.param(MEMBER, "eve", GUEST, id="a guest"),
+        pytest.param(OWNER, "olga", Authority(Role.OWNER, Scope.owner(), Origin.OWNER), id="from another scope"),
+    ],
+)
+async def test_nobody_else_decides_and_the_question_goes_on_waiting(
+    asked_for: Authority, who: str, authority: Authority
+) -> None:
+    async with asked(asked_for) as question:
+        assert question.press(who, authority)
+        assert not await question.answered()
+        assert question.press("olga", OWNER)
+        assert await question.asking == "yes"
+
+
+@pytest.mark.parametrize("person", ["", "ada"])
+async def test_a_question_for_nobody_in_particular_is_an_owners(person: str) -> None:
+    async with asked(MEMBER, person="") as question:
+        assert question.press(person, MEMBER)
+        assert not await question.answered()
+        assert question.press("olga", OWNER)
+
+
+async def test_a_button_counts_in_its_own_conversation_only_and_as_it_was_offered() -> None:
+    async with asked(MEMBER) as question:
+        assert not question.press("ada", MEMBER, at=Address("telegram", "-100"))
+        assert not question.press("ada", MEMBER, at=Address("telegram", "-100", "8"))
+        assert not question.press("ada", MEMBER, value="always")
+        assert not await question.answered()
+
+
+async def test_what_was_answered_or_withdrawn_is_over() -> None:
+    async with asked(MEMBER) as question:
+        assert question.press("ada", MEMBER)
+        assert not question.press("ada", MEMBER, value="no")
+        assert await question.asking == "yes"
+    assert not question.press("ada", MEMBER)
