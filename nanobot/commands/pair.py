@@ -26,14 +26,18 @@ _LONGEST_NAME = 40
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who wants something of the pairing: MACHINE, or an owner's channel:id; what they read; the group's title."""
+    """Who wants something of the pairing: MACHINE, or an owner's channel:id.
+
+    `pair` is what they typed in front of the words, `title` the name of the group where they are.
+    """
 
     by: str
     language: Language
+    pair: str = "/pair"
     title: str = ""
 
     def say(self, sentence: str, /, **values: object) -> str:
-        return say(f"pairing.{sentence}", self.language, **values)
+        return say(f"pairing.{sentence}", self.language, pair=self.pair, **values)
 
 
 class Pairing:
@@ -175,7 +179,7 @@ def pair_command(pairing: Pairing) -> Command:
         message, words = call.message, call.argument.split()
         where = message.address
         by = MACHINE if where.channel == TERMINAL else f"{where.channel}:{message.sender.id}"
-        asker = Asker(by, call.language, message.chat_title)
+        asker = Asker(by, call.language, title=message.chat_title)
         if not message.authority.scope.is_owner:
             if not words or words[0].casefold() != "group":
                 return Answer(asker.say("privately"), failed=True)

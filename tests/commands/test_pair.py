@@ -91,7 +91,7 @@ async def test_denying_makes_the_code_void(desk: Desk) -> None:
     code = await desk.code()
 
     assert not (await desk.type(f"/pair deny {code}")).failed
-    assert (await desk.type(f"/pair approve {code}")).text == say("pairing.wrong_code", "en")
+    assert (await desk.type(f"/pair approve {code}")).text == say("pairing.wrong_code", "en", pair="/pair")
 
 
 async def test_the_terminal_is_the_machine_and_a_chat_is_not() -> None:
@@ -110,7 +110,7 @@ async def test_wrong_codes_are_told_and_then_lock() -> None:
     desk = Desk(some_people(clock))
     code = await desk.code()
     for _ in range(MOST_WRONG):
-        assert (await desk.type("/pair approve WRONG")).text == say("pairing.wrong_code", "en")
+        assert (await desk.type("/pair approve WRONG")).text == say("pairing.wrong_code", "en", pair="/pair")
 
     locked = await desk.type(f"/pair approve {code}")
 
@@ -132,7 +132,7 @@ async def test_wrong_codes_are_told_and_then_lock() -> None:
 async def test_what_cannot_be_revoked_is_a_sentence(desk: Desk, typed: str, sentence: str) -> None:
     answer = await desk.type(f"/pair revoke {typed}")
 
-    assert (answer.text, answer.failed) == (say(f"pairing.{sentence}", "en"), True)
+    assert (answer.text, answer.failed) == (say(f"pairing.{sentence}", "en", pair="/pair"), True)
 
 
 async def test_what_the_configuration_still_says_after_revoking_is_told(desk: Desk) -> None:
@@ -146,7 +146,7 @@ async def test_what_the_configuration_still_says_after_revoking_is_told(desk: De
 
 @pytest.mark.parametrize("text", ["/pair nonsense", "/pair approve", "/pair approve A B", "/pair list all"])
 async def test_what_is_not_understood_gets_the_usage(desk: Desk, text: str) -> None:
-    assert (await desk.type(text)).text == say("pairing.usage", "en")
+    assert (await desk.type(text)).text == say("pairing.usage", "en", pair="/pair")
 
 
 async def test_in_a_group_only_the_group_is_spoken_of(desk: Desk) -> None:
@@ -172,7 +172,7 @@ async def test_a_group_is_let_in_from_within_set_and_shown_out(desk: Desk) -> No
     assert f"- telegram:{GROUP}: when I am named" in shown
     assert (await desk.in_group("/pair group off")).text == say("pairing.group_off", "en")
     assert listening() is None
-    assert (await desk.in_group("/pair group off")).text == say("pairing.not_admitted", "en")
+    assert (await desk.in_group("/pair group off")).text == say("pairing.not_admitted", "en", pair="/pair")
 
 
 async def test_a_group_cannot_reach_another_group(desk: Desk) -> None:
@@ -181,8 +181,10 @@ async def test_a_group_cannot_reach_another_group(desk: Desk) -> None:
 
 
 async def test_alone_a_group_is_named(desk: Desk) -> None:
-    assert (await desk.type("/pair group open")).text == say("pairing.usage_group", "en")
-    assert (await desk.type("/pair group telegram:-200 sometimes")).text == say("pairing.usage_group", "en")
+    assert (await desk.type("/pair group open")).text == say("pairing.usage_group", "en", pair="/pair")
+    assert (await desk.type("/pair group telegram:-200 sometimes")).text == say(
+        "pairing.usage_group", "en", pair="/pair"
+    )
     assert not (await desk.type("/pair group Telegram:-200 mention")).failed
     assert desk.people.admitted[0].id == "-200"
 

@@ -1,0 +1,84 @@
+"""`nanobot pair`: who may talk to the bot on chat platforms."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from nanobot.cli.settings import config_of, language_here
+
+if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
+    from collections.abc import Sequence
+
+    from nanobot.commands.router import Answer
+    from nanobot.config import Config
+    from nanobot.i18n import Language
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the family to the command line."""
+    parser = commands.add_parser(
+        "pair",
+        help="let people and groups in, or show them out",
+        description="Whoever writes to the bot alone and is not known gets a code. Approving it lets them in; the "
+        "first one that is approved, here on the machine, is the owner.",
+    )
+    actions = parser.add_subparsers(title="commands", metavar="COMMAND")
+
+    listing = actions.add_parser("list", help="print who may talk, and the codes that wait")
+    listing.set_defaults(func=run, words=lambda args: ["list"])
+
+    approving = actions.add_parser("approve", help="let in whoever was given a code")
+    approving.add_argument("code", metavar="CODE")
+    approving.add_argument("--owner", action="store_true", help="as an owner: they share the owners' memory")
+    approving.set_defaults(func=run, words=lambda args: ["approve", args.code, *(["--owner"] if args.owner else [])])
+
+    denying = actions.add_parser("deny", help="make a code void; whoever has it gets no other for a day")
+    denying.add_argument("code", metavar="CODE")
+    denying.set_defaults(func=run, words=lambda args: ["deny", args.code])
+
+    revoking = actions.add_parser("revoke", help="undo that somebody was let in")
+    revoking.add_argument("who", metavar="CHANNEL:ID", help="as `nanobot pair list` prints it")
+    revoking.set_defaults(func=run, words=lambda args: ["revoke", args.who])
+
+    groups = actions.add_parser("groups", help="print the groups in which the bot answers")
+    groups.set_defaults(func=run, words=lambda args: ["groups"])
+
+    group = actions.add_parser("group", help="let a group in, set when the bot answers in it, or show it out")
+    group.add_argument("group", metavar="CHANNEL:ID", help="a group, or a Discord server")
+    group.add_argument("how", nargs="*", metavar="HOW", help="mention, reply (default), open, off, keep on, keep off")
+    group.set_defaults(func=run, words=lambda args: ["group", args.group, *args.how])
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it, and print what came of it; 1 if it could not be done."""
+    import asyncio
+
+    from nanobot.channels.terminal.clean import printable
+
+    config = config_of(args)
+    answer = asyncio.run(_pair(config, args.words(args), language_here(config.language)))
+    print(printable(answer.text), file=sys.stderr if answer.failed else sys.stdout)
+    return 1 if answer.failed else 0
+
+
+async def _pair(config: "Config", words: "Sequence[str]", language: "Language") -> "Answer":
+    """Do it here: no gateway runs. Whoever is let in is told so as soon as one does.
+
+    Raises WorkspaceError if another process has the workspace.
+    """
+    from zoneinfo import ZoneInfo
+
+    from nanobot.app.people import build_people
+    from nanobot.bus.spool import Spool
+    from nanobot.commands.pair import Asker, Pairing
+    from nanobot.ops.clock import SystemClock
+    from nanobot.people.people import MACHINE
+    from nanobot.store.lock import WorkspaceLock
+    from nanobot.workspace import Workspace
+
+    workspace = Workspace(config.workspace)
+    clock = SystemClock(ZoneInfo(config.timezone) if config.timezone else None)
+    with WorkspaceLock(workspace):
+        async with Spool(workspace.spool, clock) as spool:
+            pairing = Pairing(build_people(config, workspace, clock), spool.send)
+            return await pairing.do(words, Asker(MACHINE, language, pair="nanobot pair"))
