@@ -134,6 +134,7 @@ class Platform(Protocol):
     async def find(self, message: OutboundMessage, part: Part, number: int) -> str | None:
         """The platform's id of a part if it has arrived, looked up in the chat. Only if `can_find`.
 
-        The id of a preview of `message.turn` will do where no part is found: what is found is edited into the part.
+        Where no part is found, the id of the newest preview of `message.turn` will do: if it is not known yet, it is
+        edited into the part.
         """
         ...

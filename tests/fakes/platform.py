@@ -169,11 +169,12 @@ class FakePlatform:
 
     async def find(self, message: OutboundMessage, part: Part, number: int) -> str | None:
         assert self.can_find
-        keys = (f"{message.id}/{number}", f"{message.turn}/{number}")
 
         def work() -> str | None:
-            found = {shown.key: name for name, shown in self._messages[message.address].items()}
-            return next((found[key] for key in keys if key in found), None)
+            newest_first = [(shown.key, name) for name, shown in reversed(self._messages[message.address].items())]
+            parts = [name for key, name in newest_first if key == f"{message.id}/{number}"]
+            previews = [name for key, name in newest_first if key.startswith(f"{message.turn}/")]
+            return next(iter([*parts, *previews]), None)
 
         return await self._ask("find", message.address, work)
 

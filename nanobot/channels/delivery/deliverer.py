@@ -139,9 +139,8 @@ class Deliverer:
     ) -> None:
         """It is to be tried again after this time, unless it was tried too often."""
         message = delivery.message
-        reason = (
-            str(error) if isinstance(error, DeliveryError) else say("delivery.bug", self._language(message.address))
-        )
+        is_bug = not isinstance(error, NanobotError)
+        reason = say("delivery.bug", self._language(message.address)) if is_bug else str(error)
         if delivery.attempts + 1 >= most:
             await self._failed(delivery, reason)
             return

@@ -52,11 +52,14 @@ class Sending:
         self._arrived = len(delivery.parts)
         self._live = deque(name for name in live if name not in delivery.parts)
         self._stale = [name for name in delivery.previews if name not in {*live, *kept, *delivery.parts}]
+        self._known = {*live, *kept, *delivery.parts, *delivery.previews}
         self._parts = list(post.platform.parts(self._message))
 
     async def run(self) -> None:
         """Deliver it. Raises a DeliveryError: a GoneError if it is not worth trying again."""
         self._live.extend(await self._remove_stale())  # rather a part in the wrong place than a text that stands twice
+        if self.is_uncertain and self._post.platform.can_find:
+            await self._look()
         for number in range(self._arrived, len(self._parts)):
             await self._show(number)
         self._stale += self._live
@@ -90,7 +93,7 @@ class Sending:
 
     async def _send(self, number: int, part: Part) -> None:
         if self.is_uncertain:
-            await self._send_again(number, part)
+            await self._send_again(number)
             return
         try:
             await self._post.requests.make(self._message.address, lambda: self._sent(number, part))
@@ -98,41 +101,34 @@ class Sending:
             excuse = self._excuse(number, part, error)
             await self._post.requests.make(self._message.address, lambda: self._sent(number, excuse))
 
-    async def _send_again(self, number: int, part: Part) -> None:
-        """It may have arrived: look, or else ask first whether there is an answer at all, and say what it is."""
-        if self._post.platform.can_find:
-            if await self._found(number, part):
-                return
-            self.is_uncertain = False
-            await self._send(number, part)
-            return
+    async def _send_again(self, number: int) -> None:
+        """It may have arrived: ask first whether there is an answer at all, and say that it is a repetition."""
         message = self._message
         what = f"asking whether {message.address.session_key} answers"
         await self._post.requests.make(message.address, lambda: step(what, self._post.platform.typing(message.address)))
-        self._parts[number] = self._post.platform.parts(message, repeat=True)[number]
         self.is_uncertain = False
         try:
-            await self._send(number, self._parts[number])
+            await self._send(number, self._post.platform.parts(message, repeat=True)[number])
         except UnreachableError as error:
-            if not error.may_have_arrived:
-                self.is_uncertain = True  # as it was before
-                raise
-            raise GoneError(say("delivery.unconfirmed", self._language, reason=error)) from error
+            if error.may_have_arrived:
+                raise GoneError(say("delivery.unconfirmed", self._language, reason=error)) from error
+            self.is_uncertain = True  # as it was before
+            raise
 
-    async def _found(self, number: int, part: Part) -> bool:
-        message, platform = self._message, self._post.platform
+    async def _look(self) -> None:
+        """Find the next part, or a preview of which nobody knows: it stands below the others, and goes on as one."""
+        number, address = self._arrived, self._message.address
         what = f"finding {self._named(number)}"
-        find = await self._post.requests.make(message.address, lambda: step(what, platform.find(message, part, number)))
-        if find is None:
-            return False
-        if part.file is not None:
-            await self._note_arrival(number, find)
-            return True
-        try:
-            await self._edit(find, number, part)
-        except LostPreviewError:
-            return False
-        return True
+        find = partial(self._post.platform.find, self._message, self._parts[number], number)
+        found = await self._post.requests.make(address, lambda: step(what, find()))
+        self.is_uncertain = False
+        if found is None or found in self._known:
+            return
+        if self._parts[number].file is None:
+            self._live.append(found)
+        else:
+            await self._note_arrival(number, found)
+            self._arrived += 1
 
     async def _sent(self, number: int, part: Part) -> None:
         """The request and what is noted around it: what is not noted any more has an uncertain outcome."""

@@ -21,8 +21,8 @@ TURNS = 60
 """Rounds of the event loop in which everything that can happen without time passing has happened."""
 
 
-def say(text: str, at: Address = ANN, *, id: str = "m1", turn: str | None = None) -> OutboundMessage:
-    return OutboundMessage(id=id, address=at, text=text, turn=turn)
+def say(text: str, at: Address = ANN, *, name: str = "m1", turn: str | None = None) -> OutboundMessage:
+    return OutboundMessage(id=name, address=at, text=text, turn=turn)
 
 
 def progress(kind: ProgressKind, text: str = "", at: Address = ANN, turn: str = "t1") -> Progress:

@@ -53,7 +53,7 @@ async def test_a_retry_goes_on_at_the_part_that_failed(scene: Scene) -> None:
 
 async def test_while_a_message_waits_nothing_overtakes_it_and_other_chats_go_on(scene: Scene) -> None:
     scene.platform.faults["send"].extend([no_connection()])
-    scene.outbox.put(say("one"), say("two", id="m2"), say("for Bob", BOB, id="m3"))
+    scene.outbox.put(say("one"), say("two", name="m2"), say("for Bob", BOB, name="m3"))
 
     async with scene.running():
         await scene.pass_()
@@ -81,7 +81,7 @@ async def test_trouble_for_hours_is_waited_out_with_growing_pauses(scene: Scene)
 
 
 async def test_after_a_week_of_trouble_the_owner_can_see_that_it_was_given_up(scene: Scene) -> None:
-    scene.outbox.put(say("never"), say("next", id="m2"))
+    scene.outbox.put(say("never"), say("next", name="m2"))
     scene.outbox._row("m1").attempts = MOST_ATTEMPTS - 1
     scene.platform.faults["send"].append(no_connection())
 
@@ -93,7 +93,7 @@ async def test_after_a_week_of_trouble_the_owner_can_see_that_it_was_given_up(sc
 
 
 async def test_a_platform_that_will_never_take_it_is_not_asked_again(scene: Scene) -> None:
-    scene.outbox.put(say(LONG), say("next", id="m2"))
+    scene.outbox.put(say(LONG), say("next", name="m2"))
     scene.platform.faults["send"].append(blocked())
 
     async with scene.running():
@@ -176,7 +176,7 @@ async def test_it_is_not_repeated_before_the_platform_answers_again(scene: Scene
 
 
 async def test_never_more_than_one_repetition_comes_and_the_owner_can_see_why(scene: Scene) -> None:
-    scene.outbox.put(say("Hello."), say("next", id="m2"))
+    scene.outbox.put(say("Hello."), say("next", name="m2"))
     scene.platform.faults["send"].extend([lost_reply(arrives=True)] * 2)
 
     async with scene.running():
@@ -212,7 +212,7 @@ async def test_a_certain_failure_leaves_no_doubt_behind(scene: Scene) -> None:
 
 
 async def test_silence_that_is_asked_for_is_kept_in_full_in_the_whole_chat_and_nowhere_else(scene: Scene) -> None:
-    scene.outbox.put(say("one"), say("in the topic", TOPIC, id="m2"), say("for Bob", BOB, id="m3"))
+    scene.outbox.put(say("one"), say("in the topic", TOPIC, name="m2"), say("for Bob", BOB, name="m3"))
     scene.platform.faults["send"].append(flood(5000))
 
     async with scene.running():
@@ -233,7 +233,7 @@ async def test_silence_everywhere_is_kept_everywhere(scene: Scene) -> None:
 
     async with scene.running():
         await scene.pass_()
-        scene.outbox.put(say("for Bob", BOB, id="m2"))
+        scene.outbox.put(say("for Bob", BOB, name="m2"))
         await scene.pass_(29)
         assert scene.deliverer.status().silent_everywhere > 0
         assert len(scene.platform.asked) == 1
@@ -257,7 +257,7 @@ async def test_a_wait_outlives_the_process(scene: Scene) -> None:
 
 
 async def test_a_group_gets_no_more_than_twenty_messages_a_minute_and_gets_all(scene: Scene) -> None:
-    scene.outbox.put(*(say(f"number {n}", GROUP, id=f"m{n}") for n in range(50)))
+    scene.outbox.put(*(say(f"number {n}", GROUP, name=f"m{n}") for n in range(50)))
 
     async with scene.running():
         await scene.pass_(180)
@@ -273,7 +273,7 @@ async def test_many_chats_share_the_bots_pace_in_turns(scene: Scene) -> None:
 
     for n in range(100):
         at = replace(ANN, chat=address(n))
-        scene.outbox.put(say("a", at, id=f"a{n}"), say("b", at, id=f"b{n}"))
+        scene.outbox.put(say("a", at, name=f"a{n}"), say("b", at, name=f"b{n}"))
 
     async with scene.running():
         await scene.pass_(4.5, step=0.1)
@@ -289,7 +289,7 @@ async def test_many_chats_share_the_bots_pace_in_turns(scene: Scene) -> None:
 async def test_a_bug_with_one_message_is_not_the_end_of_the_others(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scene.outbox.put(say("broken"), say("sound", id="m2"))
+    scene.outbox.put(say("broken"), say("sound", name="m2"))
     original = scene.platform.parts
 
     def parts(message, *, repeat=False):  # type: ignore[no-untyped-def]
@@ -321,11 +321,11 @@ async def test_what_cannot_be_noted_is_noted_later(scene: Scene, writes: int) ->
 async def test_quiet_chats_are_forgotten(scene: Scene) -> None:
     async with scene.running():
         for n in range(300):
-            scene.outbox.put(say("hi", replace(ANN, chat=f"c{n}"), id=f"m{n}"))
+            scene.outbox.put(say("hi", replace(ANN, chat=f"c{n}"), name=f"m{n}"))
         await scene.pass_(60, step=0.5)
-        scene.outbox.put(say("hi", BOB, id="last"))
+        scene.outbox.put(say("hi", BOB, name="last"))
         await scene.pass_(60, step=1)
-        scene.outbox.put(say("hi", BOB, id="very last"))
+        scene.outbox.put(say("hi", BOB, name="very last"))
         await scene.pass_()
 
         assert len(scene.deliverer._gate) <= 2

@@ -87,7 +87,7 @@ async def test_a_long_answer_rolls_over_into_the_next_message(scene: Scene) -> N
     scene.outbox.put(progress("started"))
 
     async with scene.running():
-        for n in range(8):
+        for _ in range(8):
             scene.outbox.put(progress("text", WORDS))
             await scene.pass_(2)
         assert "".join(text.removeprefix("~") for text in scene.platform.seen(ANN)) == LONG
@@ -131,9 +131,9 @@ async def test_two_turns_at_once_never_mix(scene: Scene) -> None:
         for _ in range(3):
             scene.outbox.put(*(progress("text", text, at, turn) for at, turn, text in turns))
             await scene.pass_(5)
-        scene.outbox.put(say("b" * 90, TOPIC, id="m2", turn="t2"), say("a" * 90, id="m1", turn="t1"))
+        scene.outbox.put(say("b" * 90, TOPIC, name="m2", turn="t2"), say("a" * 90, name="m1", turn="t1"))
         await scene.pass_(10)
-        scene.outbox.put(say("c" * 90, id="m3", turn="t3"))
+        scene.outbox.put(say("c" * 90, name="m3", turn="t3"))
         await scene.pass_(10)
 
     assert scene.platform.seen(TOPIC) == ["b" * 90]
@@ -237,7 +237,7 @@ async def test_a_message_in_the_middle_of_a_turn_comes_before_its_answer(scene: 
 
     async with scene.running():
         await scene.pass_(2)
-        scene.outbox.put(say("Status: all well.", id="status"), progress("text", "More."))
+        scene.outbox.put(say("Status: all well.", name="status"), progress("text", "More."))
         await scene.pass_(5)
         assert scene.platform.seen(ANN) == ["Status: all well.", f"~{WORDS}More."]
         scene.outbox.put(say(f"{WORDS}More.", turn="t1"))
@@ -268,7 +268,7 @@ async def test_silence_holds_for_edits_and_typing_and_the_answer_comes_after_it(
         scene.outbox.put(progress("text", "And "))
         await scene.pass_(1)
         asked = len(scene.platform.requests(chat="1"))
-        scene.outbox.put(progress("text", "more."), say("for Bob", BOB, id="m2", turn="t2"))
+        scene.outbox.put(progress("text", "more."), say("for Bob", BOB, name="m2", turn="t2"))
         await scene.pass_(10)
         assert scene.platform.seen(BOB) == ["for Bob"]
         scene.outbox.put(say(f"{WORDS}And more.", turn="t1"))
@@ -370,7 +370,7 @@ async def test_after_a_restart_the_answer_takes_the_place_of_the_old_preview(sce
     scene.outbox.put(progress("started"), progress("text", WORDS))
     async with scene.running():
         await scene.pass_(3)
-        scene.outbox.put(progress("text", WORDS), say("status", id="m0"), say("The answer.", turn="t1"))
+        scene.outbox.put(progress("text", WORDS), say("status", name="m0"), say("The answer.", turn="t1"))
         await scene.pass_(20)
 
     assert scene.platform.seen(ANN) == ["status", "The answer."]
@@ -441,5 +441,3 @@ async def test_a_bug_in_showing_a_turn_does_not_hurt_its_answer(scene: Scene, mo
         await scene.pass_(3)
 
     assert scene.platform.seen(ANN) == ["The answer."]
-
-
