@@ -9,8 +9,9 @@ from bench.bot import house
 from bench.figures import Figure, Scale
 from nanobot.agent.context import Budgets, ContextBuilder
 from nanobot.agent.skills import Skills
+from nanobot.authority import Scope
 from nanobot.config import load
-from nanobot.memory.notebook import Notebook
+from nanobot.memory.shelves import Shelves
 from nanobot.ops.clock import SystemClock
 from nanobot.ports import ModelInfo
 from nanobot.store.documents import CachedDocuments
@@ -45,7 +46,7 @@ async def _measure(home: Home, runs: int) -> Sequence[Figure]:
     context = _builder(home)
     await _build(context)
     warm = [await _build(context) for _ in range(runs * 20)]
-    size = len(context.prompt(_MODEL).message.content or "")
+    size = len(context.prompt(_MODEL, Scope.owner()).message.content or "")
     return [
         Figure.of("warm", warm, "ms", _WARM, f"{_NOTES} notes, {size:,} characters"),
         Figure.of("cold, all files read", cold, "ms"),
@@ -54,14 +55,20 @@ async def _measure(home: Home, runs: int) -> Sequence[Figure]:
 
 async def _build(context: ContextBuilder) -> float:
     began = time.perf_counter()
-    await context.refresh()
-    context.messages(_MODEL, context.prompt(_MODEL), [])
+    await context.refresh(Scope.owner())
+    context.messages(_MODEL, context.prompt(_MODEL, Scope.owner()), [])
     return (time.perf_counter() - began) * 1000
 
 
 def _builder(home: Home) -> ContextBuilder:
     config, documents, clock = load(home, env={}), CachedDocuments(), SystemClock()
     workspace = Workspace(home.workspace)
-    notebook = Notebook(MemoryFolder(workspace.memory_file, documents), read_frontmatter, clock)
+    shelves = Shelves(
+        workspace,
+        lambda path: MemoryFolder(path, documents),
+        read_frontmatter,
+        clock,
+        budget=config.memory.budget.memory,
+    )
     skills = Skills(workspace.skills, documents, read_frontmatter)
-    return ContextBuilder(workspace, documents, notebook, skills, Budgets(**asdict(config.memory.budget)), clock)
+    return ContextBuilder(workspace, documents, shelves, skills, Budgets(**asdict(config.memory.budget)), clock)

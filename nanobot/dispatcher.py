@@ -50,8 +50,15 @@ class Dispatcher:
         finally:
             await to_the_end(self._keep_waiting())
 
+    async def drain(self) -> None:
+        """Begin nothing more; returns when what runs has ended."""
+        self._lanes.close()
+        await self._lanes.idle()
+
     async def _keep_waiting(self) -> None:
-        """What was said and is not answered any more is not lost; commands are."""
+        """What was said and is not answered any more is not lost; commands are. A durable bus gives it again."""
+        if self._bus.is_durable:
+            return
         for waiting in self._lanes.left():
             if said := [message for message in waiting if self._command(message) is None]:
                 await self._agent.keep(said)
@@ -74,10 +81,15 @@ class Dispatcher:
         if command := self._command(message):
             await self._run_command(message, *command)
             return
-        turn = Turn(message, self._heard(message), self._bus.show)
+        again = await self._bus.begin(message) > 0
+        if message.corrects or not message.to_bot:
+            await self._agent.keep([message], again=again)
+            await self._bus.finish([message], None)
+            return
+        turn = Turn(message, self._heard(message), self._bus.show, goes_on=self._bus.is_durable, again=again)
         is_stopping = partial(self._lanes.is_stopping, message.address.session_key)
         try:
-            answer = await self._agent.run(turn, partial(self._joining, message), is_stopping)
+            answer = await self._agent.run(turn, partial(self._joining, turn), is_stopping)
         except asyncio.CancelledError:
             if is_stopping():
                 await self._bus.finish(turn.inbound, None)
@@ -88,15 +100,26 @@ class Dispatcher:
         await self._bus.finish(turn.inbound, answer)
         turn.ended()
 
-    def _joining(self, first: InboundMessage) -> InboundMessage | None:
+    async def _joining(self, turn: Turn) -> InboundMessage | None:
         """The next message of the same person that is to join the turn; none behind a command of theirs."""
+        first = turn.inbound[0]
 
         def choose(waiting: Iterable[InboundMessage]) -> InboundMessage | None:
             of_same = (message for message in waiting if message.sender.id == first.sender.id)
             message = next(of_same, None)
-            return message if message and self._command(message) is None else None
+            return message if message and self._joins(message, turn) else None
 
-        return self._lanes.take(first.address.session_key, choose) if self._steer else None
+        message = self._lanes.take(turn.address.session_key, choose)
+        if message:
+            await self._bus.begin(message)
+        return message
+
+    def _joins(self, message: InboundMessage, turn: Turn) -> bool:
+        if message.authority != turn.caller.authority:  # their role has changed meanwhile
+            return False
+        if message.corrects:
+            return message.corrects in (other.id for other in turn.inbound)
+        return self._steer and message.to_bot and self._command(message) is None
 
     async def _run_command(self, message: InboundMessage, command: Command, argument: str) -> None:
         if language_of(argument) == "zh":  # Latin letters may be the name of a model or a note, and say nothing

@@ -28,6 +28,7 @@ class Lanes:
         self._lanes: dict[str, _Lane] = {}
         self._group = asyncio.TaskGroup()
         self._handle: Handle
+        self._closed = False
 
     @asynccontextmanager
     async def open(self, handle: Handle) -> AsyncIterator[None]:
@@ -51,6 +52,15 @@ class Lanes:
         lane.waiting.append(message)
         lane.held = False
         self._start(key, lane)
+
+    def close(self) -> None:
+        """Begin nothing more; what runs goes on."""
+        self._closed = True
+
+    async def idle(self) -> None:
+        """Returns when nothing runs that was begun before."""
+        if running := [lane.task for lane in self._lanes.values() if lane.task is not None]:
+            await asyncio.wait(running)
 
     def left(self) -> list[list[InboundMessage]]:
         """What waits in each session and is not handled any more, once this is closed."""
@@ -97,13 +107,13 @@ class Lanes:
         return lane is not None and lane.task is not None
 
     def _start(self, key: str, lane: _Lane) -> None:
-        if lane.task is None and lane.waiting:
+        if lane.task is None and lane.waiting and not self._closed:
             lane.task = self._group.create_task(self._run(key, lane), name=f"lane {key}")
 
     async def _run(self, key: str, lane: _Lane) -> None:
-        while lane.waiting and not lane.held:
+        while lane.waiting and not lane.held and not self._closed:
             async with self._places:
-                if lane.waiting:  # while it waited for a place, they may have joined a turn
+                if lane.waiting and not self._closed:  # while it waited for a place, they may have joined a turn
                     await self._handle(lane.waiting.popleft())
         self._ended(key, lane)
 

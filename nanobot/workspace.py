@@ -8,6 +8,10 @@ from urllib.parse import quote, unquote
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
 
+VERSIONED_FILES = ("AGENTS.md", "SOUL.md", "TOOLS.md", "USER.md")
+VERSIONED_FOLDERS = ("groups", "people", "skills")
+"""With all that is in them; of memory/, only the notes and tombstones/."""
+
 _HIDDEN_PARTS = frozenset({".git", ".nanobot", "sessions", "cron"})
 _HIDDEN_IN_MEMORY = frozenset({"history.jsonl", ".cursor", ".dream_cursor", "tombstones"})
 _GUARDED = frozenset({"agents.md", "tools.md", "heartbeat.md"})
@@ -90,6 +94,26 @@ class Workspace:
     def user_of(self, scope: str) -> Path:
         """USER.md of the scope with this name."""
         return self.root / folder_of(scope) / self.user.name
+
+    @property
+    def versions(self) -> Path:
+        """The history of the long-term files, where a person looks for it."""
+        return self.memory / ".git"
+
+    @property
+    def versions_aside(self) -> Path:
+        """The same, where it would lie in somebody else's repository."""
+        return self.state / "memory.git"
+
+    @property
+    def versions_journal(self) -> Path:
+        """The version whose files are being brought up to it."""
+        return self.state / "versions_journal.json"
+
+    @property
+    def version_ids(self) -> Path:
+        """What the ids of versions became when something was erased from the history."""
+        return self.state / "version_ids.json"
 
     @property
     def sessions(self) -> Path:
@@ -188,6 +212,18 @@ def is_remembered(inside: PurePosixPath) -> bool:
     return bool(parts) and (
         is_note(inside) or parts[0] in _SCOPE_FOLDERS or (len(parts) == 1 and parts[0] in _PERSONAL)
     )
+
+
+def is_versioned(inside: PurePosixPath) -> bool:
+    """Whether the history keeps this file, given relative to the workspace. What is hidden or compiled is not."""
+    parts = inside.parts
+    if not parts or any(part.startswith(".") or part == "__pycache__" for part in parts):
+        return False
+    if len(parts) == 1:
+        return parts[0] in VERSIONED_FILES
+    if parts[0] == "memory":
+        return parts[2:] == () and parts[1].endswith(".md") or (len(parts) == 3 and parts[1] == "tombstones")
+    return parts[0] in VERSIONED_FOLDERS
 
 
 def scope_of(inside: PurePosixPath) -> str:

@@ -11,11 +11,12 @@ from nanobot.agent.models import Models
 from nanobot.agent.room import Room
 from nanobot.agent.running import Join, RunningTurn, heard
 from nanobot.agent.turn import Turn
+from nanobot.authority import Scope
 from nanobot.errors import LLMError, PromptTooBigError, StoreError
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
 from nanobot.loop import Loop
-from nanobot.memory.facts import Facts
+from nanobot.memory.shelves import Shelves
 from nanobot.memory.wishes import remember_request
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.ports import ModelInfo, Tool
@@ -35,7 +36,7 @@ class Agent:
         tools: Iterable[Tool],
         context: ContextBuilder,
         conversations: Conversations,
-        facts: Facts,
+        shelves: Shelves,
         *,
         max_steps: int,
         compact_at: float,
@@ -45,13 +46,13 @@ class Agent:
         self._tools = tuple(tools)
         self._context = context
         self._conversations = conversations
-        self._facts = facts
+        self._shelves = shelves
         self._max_steps = max_steps
         self._compact_at = compact_at
         self._told: set[tuple[str, object]] = set()  # files that were too long, at this size, or unreadable
 
-    async def run(self, turn: Turn, join: Join, is_stopping: IsStopping) -> OutboundMessage:
-        """Answer a message.
+    async def run(self, turn: Turn, join: Join, is_stopping: IsStopping) -> OutboundMessage | None:
+        """Answer a message; None if that was done before, in a process that died.
 
         `join` takes a message that arrived meanwhile and is to join the turn; `is_stopping` tells a
         cancellation that the person asked for from the end of the program. What the model does not
@@ -62,10 +63,12 @@ class Agent:
         tools = () if llm.info.compact else self._tools
         room = Room(llm.info, tokens, tokens.count_request([tool.spec for tool in tools]), self._compact_at)
         run = RunningTurn(turn, self._conversations, self._context, room, join)
-        turn.started()
         try:
-            await to_the_end(run.begin())
-            await self._context.refresh()
+            past = await to_the_end(run.begin())
+            if past and not (past.is_first and past.is_open):
+                return run.answered_before(past)
+            turn.started()
+            await self._context.refresh(turn.scope)
             self._tell_of_files(turn, llm.info)
             return await self._answer(run, Loop(llm, tools, max_steps=self._max_steps), turn)
         except asyncio.CancelledError:
@@ -79,7 +82,7 @@ class Agent:
     async def _answer(self, run: RunningTurn, loop: Loop, turn: Turn) -> OutboundMessage:
         wish = remember_request(turn.inbound[0].text) if run.room.model.compact else None
         if wish:
-            remembered = await self._facts.remember(wish)
+            remembered = await self._shelves.of(turn.scope).facts.remember(wish)
             return await run.answer_ourselves(remembered.told(turn.language), done=remembered.done)
         try:
             return await run.answered(await loop.run(run))
@@ -93,20 +96,22 @@ class Agent:
         """Deal with a turn that was running in a session when the process died."""
         return await (await self._conversations.open(address.session_key)).recover()
 
-    async def keep(self, messages: Sequence[InboundMessage]) -> None:
-        """Record what a person said and nobody answers any more; the next start says so."""
+    async def keep(self, messages: Sequence[InboundMessage], *, again: bool = False) -> None:
+        """Record what a person said and nobody answers. `again`: a process that died may have done that."""
         turn = new_id()
         conversation = await self._conversations.open(messages[0].address.session_key)
         for message in messages:
-            await conversation.record(heard(message, self._context.runtime(message)), turn)
+            if not (again and conversation.past(message.id)):
+                await conversation.enter(message.authority.scope.name)
+                await conversation.record(heard(message, self._context.runtime(message)), turn)
 
-    async def status(self, address: Address) -> tuple[int, int, Prompt]:
+    async def status(self, address: Address, scope: Scope) -> tuple[int, int, Prompt]:
         """Of a session: the messages that are replayed, their tokens, and the prompt that goes before them."""
         llm, tokens = self._models.get(address.session_key)
         conversation = await self._conversations.open(address.session_key)
-        await self._context.refresh()
+        await self._context.refresh(scope)
         size = tokens.tokens(conversation.counts(tokens))
-        return len(conversation.replay()), size, self._context.prompt(llm.info)
+        return len(conversation.replay()), size, self._context.prompt(llm.info, scope)
 
     async def reset(self, address: Address) -> None:
         """Start a session afresh."""
@@ -114,7 +119,7 @@ class Agent:
 
     def _tell_of_files(self, turn: Turn, model: ModelInfo) -> None:
         """Tell the person once of each file that cannot be read, or not whole."""
-        prompt = self._context.prompt(model)
+        prompt = self._context.prompt(model, turn.scope)
         for part in prompt.unreadable:
             self._tell_once(turn, (part.name, part.problem), unreadable(part, turn.language))
         for part in prompt.cut:

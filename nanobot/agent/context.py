@@ -1,6 +1,7 @@
 """Everything the model reads for a step: the files that people edit, and the conversation."""
 
-from collections.abc import Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -8,15 +9,15 @@ from typing import NamedTuple
 
 from nanobot.agent.compact import compact_messages
 from nanobot.agent.skills import Skills
+from nanobot.authority import Scope
 from nanobot.memory.cut import Shown, cut
 from nanobot.memory.markdown import without_comments
-from nanobot.memory.notebook import Notebook
-from nanobot.messages import InboundMessage
+from nanobot.memory.section import fenced
+from nanobot.memory.shelves import KEPT, Shelf, Shelves
+from nanobot.messages import InboundMessage, Quote
 from nanobot.ports import Clock, Document, Documents, ModelInfo
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
-
-MEMORY = "memory/MEMORY.md"
 
 IDENTITY = (resources.files(__package__) / "prompts" / "identity.md").read_text(encoding="utf-8")
 
@@ -74,44 +75,54 @@ class ContextBuilder:
         self,
         workspace: Workspace,
         documents: Documents,
-        notebook: Notebook,
+        shelves: Shelves,
         skills: Skills,
         budgets: Budgets,
         clock: Clock,
     ) -> None:
         self._workspace = workspace
         self._documents = documents
-        self._notebook = notebook
+        self._shelves = shelves
         self._skills = skills
         self._budgets = budgets
         self._clock = clock
         self._shown: dict[Path, tuple[Document, Part]] = {}
-        self._last: dict[bool, tuple[list[str], Prompt]] = {}
+        self._last: OrderedDict[tuple[bool, Scope], tuple[list[str], Prompt]] = OrderedDict()
 
-    async def refresh(self) -> None:
+    async def refresh(self, scope: Scope) -> None:
         """At the start of a turn: notice notes that changed."""
-        await self._notebook.refresh()
+        await self._shelves.of(scope).notebook.refresh()
 
-    def prompt(self, model: ModelInfo) -> Prompt:
-        """The system message for a model: the very same object while no file changes."""
-        parts = self._compact_parts() if model.compact else self._parts()
+    def prompt(self, model: ModelInfo, scope: Scope) -> Prompt:
+        """The system message for a model in a scope: the very same object while no file changes.
+
+        The owners' USER.md, memory and skills are theirs; what shapes the bot (SOUL.md, AGENTS.md, TOOLS.md) is
+        the same for everybody.
+        """
+        shelf = self._shelves.of(scope)
+        parts = self._compact_parts(shelf) if model.compact else self._parts(shelf, scope)
         texts = [part.shown.text + part.problem for part in parts]
-        last = self._last.get(model.compact)
+        key = (model.compact, scope)
+        last = self._last.get(key)
         if last is None or last[0] != texts:
             text = parts[0].shown.text if model.compact else _full(parts)
-            last = self._last[model.compact] = texts, Prompt(Message(role="system", content=text), parts)
+            last = self._last[key] = texts, Prompt(Message(role="system", content=text), parts)
+            if len(self._last) > KEPT:
+                self._last.popitem(last=False)
         return last[1]
 
     def runtime(self, message: InboundMessage) -> str:
-        """The block in front of a message that says when, where and by whom it was said."""
+        """The blocks in front of a message: when, where and by whom it was said, and what it quotes."""
         now = self._clock.now()
         where = message.address
         rows = [
             f"time: {now:%Y-%m-%d %A %H:%M} {now:%z} ({now.tzinfo})",
             f"channel: {where.channel}, chat {where.chat}" + (f", topic {where.topic}" if where.topic else ""),
+            *([f"group: {message.chat_title}"] if message.chat_title else []),
             f"sender: {message.sender.name or 'unknown name'} (id {message.sender.id}, {message.authority.role})",
+            *_remarks(message),
         ]
-        return "\n".join(["<context>", *map(_one_line, rows), "</context>"])
+        return "\n".join(["<context>", *map(_one_line, rows), "</context>", *map(_quoted, message.quotes)])
 
     def messages(self, model: ModelInfo, prompt: Prompt, replay: Sequence[Message]) -> list[Message]:
         """What the model is sent."""
@@ -120,27 +131,29 @@ class ContextBuilder:
         soul, *known = (part.shown.text for part in prompt.parts)
         return compact_messages(soul, "\n".join(known), replay)
 
-    def _parts(self) -> list[Part]:
+    def _parts(self, shelf: Shelf, scope: Scope) -> list[Part]:
         files, budgets = self._workspace, self._budgets
         return [
             self._part(files.agents, "agents", budgets.agents),
             self._part(files.soul, "soul", budgets.soul),
-            self._part(files.user, "user", budgets.user),
+            self._part(shelf.user, "user", budgets.user),
             self._part(files.tools, "tools", budgets.tools),
-            Part(MEMORY, "memory", self._notebook.section(budgets.memory), self._memory_problem()),
-            Part("skills", "", self._skills.section()),
+            self._memory(shelf, shelf.notebook.section(budgets.memory)),
+            *([Part("skills", "", self._skills.section())] if scope.is_owner else []),
         ]
 
-    def _compact_parts(self) -> list[Part]:
+    def _compact_parts(self, shelf: Shelf) -> list[Part]:
         files, budgets = self._workspace, self._budgets
         return [
             self._part(files.soul, "soul", budgets.soul),
-            self._part(files.user, "user", budgets.user),
-            Part(MEMORY, "memory", self._notebook.facts(budgets.memory), self._memory_problem()),
+            self._part(shelf.user, "user", budgets.user),
+            self._memory(shelf, shelf.notebook.facts(budgets.memory)),
         ]
 
-    def _memory_problem(self) -> str:
-        return self._documents.look(self._workspace.memory_file).problem
+    def _memory(self, shelf: Shelf, shown: Shown) -> Part:
+        path = shelf.notebook.path
+        name = path.relative_to(self._workspace.root).as_posix()
+        return Part(name, "memory", shown, self._documents.look(path).problem)
 
     def _part(self, path: Path, budget: str, size: int) -> Part:
         document = self._documents.look(path)
@@ -153,11 +166,23 @@ class ContextBuilder:
 
 def _full(parts: Iterable[Part]) -> str:
     texts = (
-        part.shown.text if part.name == MEMORY else f"# {part.name}\n\n{part.shown.text}"
+        part.shown.text if part.budget == "memory" else f"# {part.name}\n\n{part.shown.text}"
         for part in parts
         if part.shown.text
     )
     return "\n\n".join([IDENTITY.strip(), *texts])
+
+
+def _remarks(message: InboundMessage) -> Iterator[str]:
+    if not message.to_bot:
+        yield "said in the group, not to you"
+    if message.corrects:
+        yield "this is the new wording of an earlier message, which was edited"
+
+
+def _quoted(quote: Quote) -> str:
+    by = f" by {_one_line(quote.by)}" if quote.by else ""
+    return fenced("quoted", f"[{quote.how}{by}]\n{quote.text}")
 
 
 def _one_line(text: str) -> str:

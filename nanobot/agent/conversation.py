@@ -1,16 +1,17 @@
 """A session, and what of it the model will read."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from nanobot.authority import least
+from nanobot.agent.past import Past, past_of
+from nanobot.authority import Origin, least
 from nanobot.history import interrupted, last_turn, legal, open_calls, window_start, within_turn
 from nanobot.ids import new_id
 from nanobot.ports import Clock, SessionStore
 from nanobot.tokens import Counts, Report, TokenEstimator
-from nanobot.transcript import Ended, EndedHow, Message, Reset, Session, Window
+from nanobot.transcript import Ended, EndedHow, Message, Reset, Session, ToolCall, Window
 
 KEPT = 512
 """Conversations kept open; one that was not used for long is opened anew."""
@@ -64,7 +65,7 @@ class Conversation:
             self._turn = turn
         origin = message.origin
         if origin is None and message.role == "assistant":
-            origin = least(*(line.origin for line in self._running() if line.origin))
+            origin = least(*(origin for line in self._running() for origin in _read(line)))
         complete = replace(message, id=new_id(), at=self._now(), turn=turn, origin=origin)
         await self._store.append(self._session, complete)
 
@@ -79,20 +80,36 @@ class Conversation:
         for call in open_calls(self._running()):
             await self.record(interrupted(call), self._turn)
 
+    def past(self, inbound: str) -> Past | None:
+        """What became of a message, by its id on the bus, in a process that died; None if it came to nothing."""
+        return past_of(inbound, self._session.messages, self._session.ended)
+
+    async def reopen(self, turn: str) -> list[ToolCall]:
+        """Go on with the last turn, in which the process died; the tool calls that were running are closed."""
+        self._turn = turn
+        running = self._running()
+        messages = self._session.messages
+        self._replace(legal(messages[: len(messages) - len(running)]))
+        calls = open_calls(running)
+        await self.close_calls()
+        return calls
+
     async def recover(self) -> Interruption | None:
         """Deal with a last turn that neither was answered nor ended, because the process died in it."""
         messages = self._session.messages
         turn = messages[-1].turn if messages else ""
         if not turn or turn in self._session.ended or _is_answer(messages[-1]):
             return None
-        self._turn = turn
-        running = self._running()
-        self._replace(legal(messages[: len(messages) - len(running)]))
-        calls = open_calls(running)
-        asked = " / ".join(message.content or "" for message in running if message.role == "user")
-        await self.close_calls()
+        calls = await self.reopen(turn)
+        asked = " / ".join(message.content or "" for message in self._running() if message.role == "user")
         await self.end(turn, "interrupted")
         return Interruption(asked, [call.name for call in calls])
+
+    async def enter(self, scope: str) -> None:
+        """What was said here in another scope is not replayed: the person's role has changed."""
+        of_users = (message.scope for message in reversed(self._session.messages) if message.role == "user")
+        if next(filter(None, of_users), scope) != scope:
+            await self.reset()
 
     async def reset(self) -> None:
         """Start afresh; what was said stays in the file."""
@@ -160,6 +177,14 @@ class Conversation:
 
     def _now(self) -> str:
         return self._clock.now().isoformat(timespec="milliseconds")
+
+
+def _read(line: Message) -> Iterator[Origin]:
+    """Where what stands in a line comes from."""
+    if line.origin:
+        yield line.origin
+    if line.quotes:
+        yield Origin.QUOTED
 
 
 def _is_answer(message: Message) -> bool:

@@ -1,10 +1,11 @@
 """A turn at work in its conversation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypedDict
 
 from nanobot.agent.context import ContextBuilder, Prompt
 from nanobot.agent.conversation import Conversation, Conversations
+from nanobot.agent.past import Past
 from nanobot.agent.room import Room
 from nanobot.agent.turn import Turn
 from nanobot.errors import LLMError
@@ -17,7 +18,7 @@ from nanobot.tokens import Counts
 from nanobot.transcript import EndedHow, Message
 from nanobot.uncancelled import to_the_end
 
-Join = Callable[[], InboundMessage | None]
+Join = Callable[[], Awaitable[InboundMessage | None]]
 
 SHRINK = 0.5
 """How much of the conversation stays in view after an endpoint said that it was asked too much."""
@@ -48,11 +49,23 @@ class RunningTurn:
     def stream(self) -> Stream:
         return self._turn
 
-    async def begin(self) -> None:
-        """Open the conversation, and record the message that the turn answers."""
+    async def begin(self) -> Past | None:
+        """Open the conversation, and record the message that the turn answers.
+
+        If that was done in a process that died, returns how far the turn came; an open one goes on under its id.
+        """
+        first = self._turn.inbound[0]
         self._conversation = await self._conversations.open(self._turn.address.session_key)
-        self._begun = True
-        await self.hear(self._turn.inbound[0])
+        past = self._conversation.past(first.id) if self._turn.again else None
+        if past is None:
+            await self._conversation.enter(first.authority.scope.name)
+            self._begun = True
+            await self.hear(first)
+        elif past.is_first and past.is_open:
+            self._turn.id = past.turn
+            self._begun = True
+            await self._conversation.reopen(past.turn)
+        return past
 
     async def hear(self, message: InboundMessage) -> None:
         """Record what a person said, with the block that tells the model when and where."""
@@ -60,7 +73,7 @@ class RunningTurn:
 
     async def messages(self) -> Sequence[Message]:
         model, tokens = self.room.model, self.room.tokens
-        prompt = self._prompt = self._prompt or self._context.prompt(model)
+        prompt = self._prompt = self._prompt or self._context.prompt(model, self.caller.authority.scope)
         await self._conversation.make_room(self.room.left(prompt), tokens)
         messages = self._context.messages(model, prompt, self._conversation.replay())
         self._asked = self.room.fixed(prompt) + self._conversation.counts(tokens)
@@ -93,9 +106,16 @@ class RunningTurn:
             self._conversation.learn(self.room.tokens, asked, reply.usage.input)
 
     async def join_waiting(self) -> None:
-        while message := self._join():
-            self._turn.inbound.append(message)
-            await to_the_end(self.hear(message))
+        while await to_the_end(self._take_in()):
+            pass
+
+    async def _take_in(self) -> bool:
+        message = await self._join()
+        if message is None:
+            return False
+        self._turn.inbound.append(message)
+        await self.hear(message)
+        return True
 
     def show_tool(self, text: str) -> None:
         self._turn.tool(text)
@@ -130,11 +150,29 @@ class RunningTurn:
         await self._conversation.end(self._turn.id, "failed")
         return self._answer(error.partial, model, cut=True)
 
+    def answered_before(self, past: Past) -> OutboundMessage | None:
+        """The message was dealt with, only its answer may not have been sent: the one in the session is.
+
+        A message that had joined a turn is answered with the one that began it.
+        """
+        if not past.is_first:
+            return None
+        self._turn.id = past.turn
+        if past.answer is None:
+            text = say("turn.not_answered", self._turn.language)
+            return OutboundMessage(kind="notice", text=text, failed=True, **self._reply())
+        return self._answer(past.answer.content or "", past.answer.model or "", cut=past.answer.incomplete is not None)
+
     async def broken(self, how: EndedHow) -> None:
-        """The turn ends in the middle: keep what was said, as interrupted, and leave no tool call open."""
+        """The turn ends in the middle: keep what was said, as interrupted, and leave no tool call open.
+
+        One that the next process goes on with stays open: its model says it all again.
+        """
         if not self._begun:
             return
         await self._conversation.close_calls()
+        if how == "interrupted" and self._turn.goes_on:
+            return
         if said := self._turn.half_said.strip():
             await self.record(Message(role="assistant", content=said, incomplete="interrupted"))
         await self._conversation.end(self._turn.id, how)
@@ -166,6 +204,9 @@ def heard(message: InboundMessage, context: str | None) -> Message:
         context=context,
         origin=message.authority.origin,
         sender=message.sender,
+        scope=message.authority.scope.name,
         inbound=message.id,
+        corrects=message.corrects,
+        quotes=tuple(message.quotes),
         files=tuple(message.files),
     )

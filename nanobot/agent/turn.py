@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+from nanobot.authority import Scope
 from nanobot.errors import LLMErrorKind
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
@@ -17,10 +18,15 @@ class Turn:
     """What is known of a running turn, and the Stream that shows its answer growing.
 
     `inbound` holds every message that the turn answers; the first one began it.
+    `goes_on`: if the process ends in it, the next one finishes it; `again`: that has happened.
     """
 
-    def __init__(self, message: InboundMessage, language: Language, show: Show) -> None:
+    def __init__(
+        self, message: InboundMessage, language: Language, show: Show, *, goes_on: bool = False, again: bool = False
+    ) -> None:
         self.id = new_id()
+        self.goes_on = goes_on
+        self.again = again
         self.inbound = [message]
         self.language = language
         self.usage = Usage()
@@ -31,6 +37,11 @@ class Turn:
     @property
     def address(self) -> Address:
         return self.inbound[0].address
+
+    @property
+    def scope(self) -> Scope:
+        """Whose memory this turn sees and changes."""
+        return self.inbound[0].authority.scope
 
     @property
     def caller(self) -> Caller:

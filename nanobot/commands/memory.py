@@ -2,23 +2,21 @@
 
 from collections.abc import Iterator
 
-from nanobot.authority import Role, Scope, may_touch
 from nanobot.commands.router import Answer, Call, Command
 from nanobot.memory.cut import cut
-from nanobot.memory.facts import Facts
 from nanobot.memory.note import Note
 from nanobot.memory.notebook import Notebook
+from nanobot.memory.shelves import Shelves
 
 MOST_OF_NOTE = 16 * 1024
 """Bytes of a note that are shown."""
 
 
-def memory_command(notebook: Notebook, *, budget: int) -> Command:
+def memory_command(shelves: Shelves, *, budget: int) -> Command:
     """/memory, and /memory name. `budget`: bytes of MEMORY.md in the prompt."""
 
     async def handle(call: Call) -> Answer:
-        if not _is_owners(call):
-            return Answer(call.say("memory.not_here"), failed=True)
+        notebook = shelves.of(call.message.authority.scope).notebook
         await notebook.refresh()
         if not call.argument:
             return Answer("\n".join(_overview(notebook, budget, call)))
@@ -27,28 +25,23 @@ def memory_command(notebook: Notebook, *, budget: int) -> Command:
             return Answer(call.say("memory.no_such_note", name=call.argument), failed=True)
         return Answer("\n\n".join(_shown(notebook, note, call)))
 
-    return Command("memory", handle, immediate=True, role=Role.OWNER)
+    return Command("memory", handle, immediate=True)
 
 
-def remember_command(facts: Facts) -> Command:
+def remember_command(shelves: Shelves) -> Command:
     """/remember text."""
 
     async def handle(call: Call) -> Answer:
-        if not _is_owners(call):
-            return Answer(call.say("memory.not_here"), failed=True)
+        facts = shelves.of(call.message.authority.scope).facts
         remembered = await facts.remember(call.argument)
         return Answer(remembered.told(call.language), failed=not remembered.done)
 
-    return Command("remember", handle, immediate=True, role=Role.OWNER)
-
-
-def _is_owners(call: Call) -> bool:
-    return may_touch(call.message.authority, Scope.owner())
+    return Command("remember", handle, immediate=True)
 
 
 def _overview(notebook: Notebook, budget: int, call: Call) -> Iterator[str]:
     facts = notebook.section(budget)
-    yield call.say("memory.file", path=notebook.path, size=f"{notebook.size:,}")
+    yield call.say("memory.file", path=_path(notebook, call, notebook.path.name), size=f"{notebook.size:,}")
     if facts.is_cut:
         yield call.say("memory.cut", kept=f"{facts.kept:,}", size=f"{facts.size:,}")
     if not facts.size:
@@ -64,7 +57,7 @@ def _overview(notebook: Notebook, budget: int, call: Call) -> Iterator[str]:
 
 
 def _shown(notebook: Notebook, note: Note, call: Call) -> Iterator[str]:
-    yield call.say("memory.note", path=notebook.path.with_name(note.file), type=note.type, updated=note.updated)
+    yield call.say("memory.note", path=_path(notebook, call, note.file), type=note.type, updated=note.updated)
     yield cut(note.body.strip(), MOST_OF_NOTE, note.file).text or call.say("memory.note_empty")
     if note.links:
         links = (f"{link.kind}: {link.to}" if link.kind else link.to for link in note.links)
@@ -73,3 +66,9 @@ def _shown(notebook: Notebook, note: Note, call: Call) -> Iterator[str]:
         yield call.say("memory.linked_from", links=", ".join(other.name for other in linking))
     for problem in note.problems:
         yield call.say(f"memory.problem_{problem.kind}", file=problem.file, detail=problem.detail)
+
+
+def _path(notebook: Notebook, call: Call, file: str) -> str:
+    """Where a file of this memory lies; where the workspace is on this machine concerns its owner only."""
+    is_owners = call.message.authority.scope.is_owner
+    return str(notebook.path.with_name(file)) if is_owners else f"{notebook.folder}/{file}"

@@ -1,6 +1,6 @@
 """Commands about the conversation and the program: /help /new /stop /status /sessions."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from nanobot.agent.agent import Agent, too_long, unreadable
 from nanobot.agent.models import Models
@@ -10,6 +10,9 @@ from nanobot.lanes import Lanes
 from nanobot.ports import SessionStore
 
 MOST_SESSIONS = 20
+
+Lines = Callable[[Call], Awaitable[Sequence[str]]]
+"""What somebody else has to say in answer to a command."""
 
 
 def help_command(others: Iterable[Command]) -> Command:
@@ -40,11 +43,13 @@ def stop_command(lanes: Lanes) -> Command:
     return Command("stop", handle, immediate=True)
 
 
-def status_command(agent: Agent, models: Models) -> Command:
+def status_command(agent: Agent, models: Models, more: Lines | None = None) -> Command:
+    """/status; `more` says what there is to say of the program around the conversation."""
+
     async def handle(call: Call) -> Answer:
         address = call.message.address
         info = models.get(address.session_key)[0].info
-        messages, tokens, prompt = await agent.status(address)
+        messages, tokens, prompt = await agent.status(address, call.message.authority.scope)
         key, window = address.session_key, f"{info.context_window:,}"
         lines = [
             call.say("status.model", name=info.preset, model=info.model),
@@ -52,6 +57,7 @@ def status_command(agent: Agent, models: Models) -> Command:
         ]
         lines += [unreadable(part, call.language) for part in prompt.unreadable]
         lines += [too_long(part, call.language) for part in prompt.cut]
+        lines += await more(call) if more else []
         return Answer("\n".join(lines))
 
     return Command("status", handle, immediate=True)

@@ -25,10 +25,21 @@ class Notebook:
     so that an index too long for the prompt loses what was not touched for longest; names break ties.
     """
 
-    def __init__(self, store: MemoryStore, read_frontmatter: ReadFrontmatter, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: MemoryStore,
+        read_frontmatter: ReadFrontmatter,
+        clock: Clock,
+        *,
+        folder: str = "memory",
+        user: str = "USER.md",
+    ) -> None:
+        """`folder` and `user`: where the notes and USER.md lie, relative to the workspace."""
         self._store = store
         self._read_frontmatter = read_frontmatter
         self._clock = clock
+        self.folder = folder
+        self._user = user
         self._one_at_a_time = threading.Lock()
         self._memory = _UNKNOWN
         self._documents: Mapping[str, Document] = {}
@@ -62,7 +73,11 @@ class Notebook:
 
     def section(self, budget: int) -> Shown:
         """What the prompt says about memory, with at most `budget` bytes of facts and index."""
-        return self._cached("section", budget, lambda text: memory_section(text, self.index, budget))
+
+        def make(text: str | None) -> Shown:
+            return memory_section(text, self.index, budget, folder=self.folder, user=self._user)
+
+        return self._cached("section", budget, make)
 
     def facts(self, budget: int) -> Shown:
         """Just the facts in MEMORY.md, for a small model."""

@@ -14,22 +14,27 @@ INDEX_SHARE = 4
 """The index may take a quarter of the budget; what it does not need belongs to the facts."""
 
 
-def memory_section(memory: str | None, index: Sequence[str], budget: int) -> Shown:
+def memory_section(
+    memory: str | None, index: Sequence[str], budget: int, *, folder: str = "memory", user: str = "USER.md"
+) -> Shown:
     """The guidance, what MEMORY.md says, and the index of notes, as one text for the prompt.
 
     Args:
         memory: the text of MEMORY.md, None if there is none; the index in it is not looked at.
         index: the index lines, the most important first.
         budget: bytes of UTF-8 for facts and index together.
+        folder: where MEMORY.md and the notes lie, as the file tools know it.
+        user: where USER.md lies.
 
     Returns:
         The text; its sizes are those of the facts, so that their owner can be told that they were cut.
     """
     shown_index = _fitting(index, budget // INDEX_SHARE)
     facts = shown_facts(memory, budget - len(shown_index.encode()))
-    parts = [prompt("memory"), _fenced("memory_file", facts.text) if facts.text else prompt("memory_empty")]
+    guidance = prompt("memory").replace("{folder}", folder).replace("{user}", user)
+    parts = [guidance, fenced("memory_file", facts.text) if facts.text else prompt("memory_empty")]
     if shown_index:
-        parts.append(_fenced("notes_index", shown_index))
+        parts.append(fenced("notes_index", shown_index))
     return Shown("\n\n".join(parts), facts.kept, facts.size)
 
 
@@ -64,10 +69,10 @@ def _fitting(index: Sequence[str], budget: int) -> str:
 
 
 def _left_out(kept: int, count: int) -> str:
-    return f"[index truncated: the newest {kept} of {count} notes; list_dir memory shows all]"
+    return f"[index truncated: the newest {kept} of {count} notes; list_dir shows all]"
 
 
-def _fenced(tag: str, text: str) -> str:
+def fenced(tag: str, text: str) -> str:
     """The text as data that cannot close its own mark."""
     inside = re.sub(rf"<(?=\s*/\s*{tag})", "< ", text, flags=re.IGNORECASE)
     return f"<{tag}>\n{inside}\n</{tag}>"

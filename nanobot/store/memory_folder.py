@@ -93,4 +93,5 @@ class MemoryFolder:
 
 
 def _is_note(name: str) -> bool:
-    return name.lower().endswith(".md") and not name.startswith(".")
+    """USER.md stands beside the notes of a person or a group, and is none."""
+    return name.lower().endswith(".md") and not name.startswith(".") and name.casefold() != "user.md"

@@ -20,8 +20,7 @@ from nanobot.commands.session import help_command, new_command, sessions_command
 from nanobot.dispatcher import Dispatcher
 from nanobot.ids import new_id
 from nanobot.lanes import Lanes
-from nanobot.memory.facts import Facts
-from nanobot.memory.notebook import Notebook
+from nanobot.memory.shelves import Shelves
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress, Sender
 from nanobot.ports import LLM, Tool
 from nanobot.store.documents import CachedDocuments
@@ -70,10 +69,15 @@ class Bot:
         self.store = store or SessionManager(self.workspace, fsync=False)
         self.documents = CachedDocuments()
         self.progress: list[Progress] = []
-        memory = MemoryFolder(self.workspace.memory_file, self.documents)
-        notes = Notebook(memory, read_frontmatter, self.clock)
+        self.shelves = Shelves(
+            self.workspace,
+            lambda path: MemoryFolder(path, self.documents),
+            read_frontmatter,
+            self.clock,
+            budget=budgets.memory,
+        )
         skills = Skills(self.workspace.skills, self.documents, read_frontmatter)
-        context = ContextBuilder(self.workspace, self.documents, notes, skills, budgets, self.clock)
+        context = ContextBuilder(self.workspace, self.documents, self.shelves, skills, budgets, self.clock)
         presets = {model.info.preset: (lambda model=model: model) for model in models}
         self.models = Models(presets, next(iter(presets)), NoChoices())
         self.agent = Agent(
@@ -81,7 +85,7 @@ class Bot:
             tools,
             context,
             Conversations(self.store, self.clock),
-            Facts(memory, notes, self.clock, budget=budgets.memory),
+            self.shelves,
             max_steps=max_steps,
             compact_at=compact_at,
         )
