@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from nanobot.authority import Scope
 from nanobot.memory.facts import Facts
@@ -58,7 +58,7 @@ class Shelves:
     def written(self, path: Path) -> str:
         """Take in that a file was written; returns its line in the index of notes, "" if it is no note. Blocks."""
         inside = path.relative_to(self._workspace.root)
-        return self.of(Scope(scope_of(inside))).notebook.written(path)
+        return self.of(Scope(scope_of(PurePosixPath(inside)))).notebook.written(path)
 
     def _make(self, scope: Scope) -> Shelf:
         path = self._workspace.memory_of(scope.name)

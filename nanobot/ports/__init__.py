@@ -1,6 +1,7 @@
 """The seams of nanobot: everything outside plugs in here."""
 
 from nanobot.ports.bus import Backlog, Bookmarks, Bus, Channel, Delivery, Outbox, Publish, Trouble
+from nanobot.ports.episodes import Episode, Episodes, Fact
 from nanobot.ports.media import Media, Transcriber
 from nanobot.ports.memory import Document, Documents, Frontmatter, MemoryStore, ReadFrontmatter
 from nanobot.ports.models import LLM, ModelInfo, Reply, Request, Stream, ToolSpec
@@ -37,7 +38,10 @@ __all__ = [
     "Document",
     "Documents",
     "Edit",
+    "Episode",
+    "Episodes",
     "Extent",
+    "Fact",
     "FileDiff",
     "Frontmatter",
     "HandEdits",

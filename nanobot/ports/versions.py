@@ -82,6 +82,11 @@ class Describe(Protocol):
 class Shape(Protocol):
     """Which part of a file is versioned. Some hold what is derived from others."""
 
+    @property
+    def filters(self) -> Mapping[str, str]:
+        """The same for people who use git by hand: by file name, a shell command that leaves what is versioned."""
+        ...
+
     def versioned(self, path: str, data: bytes) -> bytes:
         """The part that is versioned. Of its own result, it is all."""
         ...
