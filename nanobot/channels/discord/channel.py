@@ -1,0 +1,105 @@
+"""Discord, as the rest of nanobot sees it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from nanobot.channels.access import Door
+from nanobot.channels.discord.downloads import Downloads
+from nanobot.channels.discord.rest import Rest
+from nanobot.channels.discord.seen import Seen
+from nanobot.channels.discord.sending import Desk, Sending
+from nanobot.channels.discord.settings import Settings, SlashCommand
+from nanobot.channels.discord.slash import Interactions
+from nanobot.channels.platform import PlatformStatus
+from nanobot.errors import NanobotError
+from nanobot.i18n import Language
+from nanobot.messages import Address
+from nanobot.ports import Bookmarks, Clock, Media, Publish
+
+if TYPE_CHECKING:
+    from nanobot.channels.discord.client import Client
+
+FILE_LIMIT = 10 * 2**20
+"""Bytes of a file that Discord takes everywhere; servers with boosts take more."""
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What the channel uses of the house."""
+
+    door: Door
+    media: Media
+    bookmarks: Bookmarks
+    clock: Clock
+    language: Callable[[Address], Language]
+
+
+class Discord(Sending):
+    """People on Discord talk with the bot; also a Platform, for delivery. Sending does not need the listening.
+
+    Slash commands that are used while the bot is away are lost: Discord keeps none. What is said meanwhile is
+    read afterwards in the chats where the bot was talked to before; edits made meanwhile are not.
+    """
+
+    def __init__(self, settings: Settings, house: House, commands: Sequence[SlashCommand]) -> None:
+        """`commands` become Discord's slash commands."""
+        self._rest = Rest(settings.api_base, settings.token)
+        super().__init__(self._rest, Desk(house.media, house.bookmarks, house.language, self._file_limit))
+        self._settings = settings
+        self._house = house
+        self._commands = commands
+        self._client: Client | None = None
+        self._bot = ""
+        self._since: datetime | None = None
+        self._trouble = "not connected yet"
+
+    async def listen(self, publish: Publish) -> None:
+        """Publish what people say until cancelled, reconnecting as often as it takes.
+
+        Raises RefusedTokenError, and other NanobotErrors after which it is worth listening again.
+        """
+        from nanobot.channels.discord.client import Client  # half a second
+        from nanobot.channels.discord.hearing import Ears, Hearing
+        from nanobot.channels.discord.listening import listen
+
+        house, seen = self._house, Seen(self._house.bookmarks)
+        await seen.load()
+        interactions = Interactions(self._rest, house.bookmarks)
+        ears = Ears(
+            door=house.door,
+            downloads=Downloads(self._rest, house.media, house.clock),
+            interactions=interactions,
+            bookmarks=house.bookmarks,
+            clock=house.clock,
+            language=house.language,
+            commands=frozenset(command.name for command in self._commands),
+        )
+        hearing = Hearing(ears, seen, self._settings.catch_up)
+        self._client = Client(self._settings, hearing, house.clock, self._changed)
+        try:
+            await listen(self._client, hearing, interactions, self._commands, publish)
+        except NanobotError as error:
+            self._trouble = str(error)
+            raise
+        finally:
+            self._since, self._client = None, None
+
+    async def aclose(self) -> None:
+        """Close what is open; sending opens it again."""
+        await self._rest.aclose()
+
+    def status(self) -> PlatformStatus:
+        """How it is going."""
+        return PlatformStatus(self._bot, self._since, "" if self._since else self._trouble)
+
+    def _changed(self, connected: bool) -> None:
+        if connected and self._client and self._client.user:
+            self._bot = f"@{self._client.user.name}"
+        self._since = (self._since or self._house.clock.now()) if connected else None
+        self._trouble = "" if connected else "the connection to Discord is broken; it is being restored"
+
+    def _file_limit(self, channel: str) -> int:
+        known = self._client.file_limit(channel) if self._client else None
+        return known or FILE_LIMIT

@@ -1,0 +1,83 @@
+"""The connection to Discord's gateway, kept by discord.py."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import discord
+import yarl
+from discord.gateway import DiscordWebSocket
+from discord.http import Route
+
+from nanobot.channels.discord.hearing import Hearing
+from nanobot.channels.discord.settings import Settings
+from nanobot.ports import Clock
+
+BETWEEN_IDENTIFIES = 5.0
+"""Seconds that Discord wants between two."""
+
+log = logging.getLogger(__name__)
+
+
+class Client(discord.Client):
+    """Tells Hearing what happens, in order, and `changed` whether the connection stands."""
+
+    def __init__(self, settings: Settings, hearing: Hearing, clock: Clock, changed: Callable[[bool], None]) -> None:
+        super().__init__(
+            # what is in the messages is told only if that is switched on in the portal
+            intents=discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True),
+            heartbeat_timeout=settings.heartbeat_timeout,
+            chunk_guilds_at_startup=False,
+            member_cache_flags=discord.MemberCacheFlags.none(),
+        )
+        self._token = settings.token
+        self._hearing = hearing
+        self._clock = clock
+        self._changed = changed
+        Route.BASE = settings.api_base.rstrip("/")  # of the whole process: the library knows one Discord
+
+    async def enter(self) -> None:
+        """Log in, and find the gateway where the REST API says it is: the library has an address built in."""
+        await self.login(self._token)
+        told = await self.http.request(Route("GET", "/gateway/bot"))
+        DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(told["url"])
+
+    async def connect(self, *, reconnect: bool = True) -> None:
+        try:
+            await super().connect(reconnect=reconnect)
+        except AttributeError as error:
+            if self.ws is None:  # the library trips over the missing socket if its first connection fails
+                raise discord.GatewayNotFound from error
+            raise
+
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        if not initial:
+            await self._clock.sleep(BETWEEN_IDENTIFIES)
+
+    async def on_connect(self) -> None:
+        log.info("discord: connected as @%s", self.user)
+        self._changed(True)
+        self._hearing.connected()
+
+    async def on_resumed(self) -> None:
+        log.info("discord: the connection was resumed")
+        self._changed(True)
+        self._hearing.connected()
+
+    async def on_disconnect(self) -> None:
+        self._changed(False)
+
+    async def on_message(self, message: discord.Message) -> None:
+        self._hearing.said(message)
+
+    async def on_raw_message_edit(self, event: discord.RawMessageUpdateEvent) -> None:
+        self._hearing.edited(event)
+
+    async def on_interaction(self, interaction: "discord.Interaction[Any]") -> None:
+        await self._hearing.interacted(interaction)
+
+    def file_limit(self, channel: str) -> int | None:
+        """Bytes that a file may have in a channel; None if its server is not known (yet), or it has none."""
+        place = self.get_channel(int(channel))
+        guild = getattr(place, "guild", None)
+        return guild.filesize_limit if isinstance(guild, discord.Guild) else None

@@ -1,0 +1,241 @@
+"""What people say on Discord, on its way to the bus."""
+
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, cast
+
+import discord
+
+from nanobot.channels.access import Admission, Contact, Door
+from nanobot.channels.discord.buttons import pressed
+from nanobot.channels.discord.downloads import Downloads
+from nanobot.channels.discord.ids import BY_BOT, MessageId
+from nanobot.channels.discord.loop_guard import LoopGuard
+from nanobot.channels.discord.missed import missed
+from nanobot.channels.discord.reading import (
+    Place,
+    files_of,
+    is_speech,
+    meant_by,
+    names_in,
+    quotes_of,
+    sender_of,
+    text_of,
+)
+from nanobot.channels.discord.rows import Job, Rows
+from nanobot.channels.discord.seen import Seen
+from nanobot.channels.discord.settings import CatchUp
+from nanobot.channels.discord.slash import Interaction, Interactions
+from nanobot.channels.discord.wording import names_me, readable
+from nanobot.errors import StoreError
+from nanobot.i18n import Language
+from nanobot.messages import Address, Attachment, InboundMessage
+from nanobot.ports import Bookmarks, Clock, Publish
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Ears:
+    """What hearing needs. `commands` are the names that make a command of a text, written with "-"."""
+
+    door: Door
+    downloads: Downloads
+    interactions: Interactions
+    bookmarks: Bookmarks
+    clock: Clock
+    language: Callable[[Address], Language]
+    commands: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """A message, or its new wording, before it is known whether its author may talk."""
+
+    message: discord.Message
+    id: MessageId
+    place: Place
+    by_bot: bool
+
+
+class Hearing:
+    """Publishes what people say who may: in order within a chat, chats side by side.
+
+    A chat's place is noted after its message was published, so that what a crash interrupts is read again.
+    """
+
+    def __init__(self, ears: Ears, seen: Seen, catch_up: CatchUp) -> None:
+        self._ears = ears
+        self._seen = seen
+        self._catch_up = catch_up
+        self._guard = LoopGuard(ears.clock)
+        self._rows = Rows()
+        self._client: discord.Client
+        self._publish: Publish
+
+    @asynccontextmanager
+    async def open(self, client: discord.Client, publish: Publish) -> AsyncIterator[None]:
+        """Hear while this is open. What is wrong with the store or the network ends it."""
+        self._client, self._publish = client, publish
+        async with self._rows.open():
+            yield
+
+    # Called by the client, in the order in which things happen.
+
+    def connected(self) -> None:
+        """A connection stands (again): read what was said meanwhile, before what comes now."""
+        for channel in self._seen.channels:
+            self._rows.put(channel, partial(self._read_missed, channel))
+
+    def said(self, message: discord.Message) -> None:
+        self._put(message.channel.id, partial(self._message, message))
+
+    def edited(self, event: discord.RawMessageUpdateEvent) -> None:
+        """Discord also tells when it adds the preview of a link: only a new wording counts."""
+        new, old = event.message, event.cached_message
+        if new.edited_at is None or new.author.bot or (old is not None and old.content == new.content):
+            return
+        mark = str(int(new.edited_at.timestamp() * 1000))
+        self._put(new.channel.id, partial(self._message, new, mark))
+
+    async def interacted(self, raw: "discord.Interaction[Any]") -> None:
+        """Answers at once: Discord gives three seconds."""
+        call = Interaction.read(raw)
+        if call is None or not self._seen.is_new(call.id):
+            return
+        self._seen.note(call.id)
+        call = replace(call, response=await self._ears.interactions.receive(call))
+        self._put(call.channel, partial(self._interaction, raw, call))
+
+    def _put(self, channel: object, job: Job) -> None:
+        self._rows.put(str(channel), partial(self._safely, str(channel), job))
+
+    async def _safely(self, channel: str, job: Job) -> None:
+        """One message that cannot be dealt with is left behind; the others go on."""
+        try:
+            await job()
+        except (discord.NotFound, discord.Forbidden) as error:
+            log.warning("discord: chat %s: a message is left out: %s", channel, error)
+        except (StoreError, discord.DiscordException, OSError):
+            raise  # it is no fault of the message's: it is read again when that is mended
+        except Exception:
+            log.exception("discord: chat %s: a message is left out", channel)
+
+    async def _read_missed(self, channel: str) -> None:
+        since, now = self._seen.last(channel), self._ears.clock.now()
+        try:
+            messages = await missed(self._client, channel, since, self._catch_up, now)
+        except discord.NotFound:
+            log.warning("discord: chat %s is gone", channel)
+            await self._seen.forget(channel)
+            return
+        except discord.Forbidden as error:
+            log.warning("discord: chat %s cannot be read: %s", channel, error)
+            return
+        if messages:
+            log.info("discord: chat %s: %d messages came while I was away", channel, len(messages))
+        for message in messages:
+            await self._safely(channel, partial(self._message, message))
+
+    # Messages.
+
+    async def _message(self, message: discord.Message, edit: str = "") -> None:
+        by_bot = message.author.bot or message.webhook_id is not None
+        heard_id = MessageId(str(message.channel.id), str(message.id), edit or (BY_BOT if by_bot else ""))
+        if not is_speech(message) or message.author == self._me or not self._seen.is_new(str(heard_id)):
+            return
+        if by_bot and not names_me(message.content, names_in(message, self._me), by_role=False):
+            return  # a reply pings us, too: two bots that reply would never end
+        heard = _Heard(message, heard_id, Place.of(await self._known(message.channel)), by_bot)
+        admission = await self._ears.door.admit(self._contact(heard))
+        if admission is None or (by_bot and not self._guard.lets(heard_id.channel)):
+            return
+        await self._publish(await self._written(heard, admission))
+        self._seen.note(str(heard_id))
+        await self._seen.advance(heard_id.channel, message.id)
+
+    def _contact(self, heard: _Heard) -> Contact:
+        names = names_in(heard.message, self._me)
+        return Contact(
+            id=str(heard.id),
+            address=heard.place.address,
+            sender=sender_of(heard.message.author),
+            groups=heard.place.groups,
+            meant=meant_by(heard.message, names, self._ears.commands),
+            text=readable(heard.message.content, names),
+            is_bot=heard.by_bot,
+        )
+
+    async def _written(self, heard: _Heard, admission: Admission) -> InboundMessage:
+        message, place = heard.message, heard.place
+        language = self._ears.language(place.address)
+        is_edit = heard.id.mark not in ("", BY_BOT)
+        files, excuses = ([], []) if is_edit else await self._fetched(message, admission, language)
+        text = text_of(message, names_in(message, self._me), language)
+        return InboundMessage(
+            id=str(heard.id),
+            address=place.address,
+            sender=sender_of(message.author),
+            authority=admission.authority,
+            text="\n".join(filter(None, (text, *excuses))),
+            files=tuple(files),
+            chat_title=place.title,
+            quotes=tuple(quotes_of(message, self._me, language)),
+            corrects=str(replace(heard.id, mark="")) if is_edit else None,
+            to_bot=admission.to_bot,
+        )
+
+    async def _fetched(
+        self, message: discord.Message, admission: Admission, language: Language
+    ) -> tuple[Sequence[Attachment], Sequence[str]]:
+        """The files that came along, and sentences about those that did not arrive."""
+        scope = admission.authority.scope
+        fetched = [await self._ears.downloads.fetch(file, scope, language) for file in files_of(message)]
+        files = [file for file in fetched if isinstance(file, Attachment)]
+        return files, [excuse for excuse in fetched if isinstance(excuse, str)]
+
+    # Slash commands and buttons.
+
+    async def _interaction(self, raw: "discord.Interaction[Any]", call: Interaction) -> None:
+        place = Place.of(await self._known(raw.channel or discord.Object(int(call.channel))))
+        answers, text = None, call.text
+        if call.custom_id:
+            chosen = await pressed(call.custom_id, self._ears.bookmarks)
+            if chosen is None:
+                log.warning("discord: chat %s: a button that is not known", call.channel)
+                return
+            answers, text = chosen
+        heard_id, sender = MessageId(call.channel, call.response or call.id), sender_of(raw.user)
+        contact = Contact(
+            id=str(heard_id), address=place.address, sender=sender, groups=place.groups, meant="command", text=text
+        )
+        admission = await self._ears.door.admit(contact)
+        if admission is None:
+            await self._ears.interactions.withdraw(call)
+            return
+        await self._publish(
+            InboundMessage(
+                id=str(heard_id),
+                address=place.address,
+                sender=sender,
+                authority=admission.authority,
+                text=text,
+                answers=answers,
+                chat_title=place.title,
+            )
+        )
+        await self._seen.advance(call.channel, int(heard_id.message))
+        await self._ears.interactions.show(call)
+
+    @property
+    def _me(self) -> discord.ClientUser:
+        return cast(discord.ClientUser, self._client.user)  # known since READY
+
+    async def _known(self, channel: Any) -> Any:
+        """The channel with its name and parent; a thread that slept is told by its number only."""
+        if isinstance(channel, discord.PartialMessageable | discord.Object):
+            return await self._client.fetch_channel(channel.id)
+        return channel

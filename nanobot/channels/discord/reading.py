@@ -1,0 +1,115 @@
+"""What discord.py heard, in our words."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import discord
+
+from nanobot.channels.access import Meant
+from nanobot.channels.discord.settings import NAME
+from nanobot.channels.discord.wording import Names, names_me, readable
+from nanobot.i18n import Language, say
+from nanobot.messages import Address, Quote, Sender
+
+_SPOKEN = (discord.MessageType.default, discord.MessageType.reply)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something was said. `groups` are the ids by which it may be let in: thread, channel, server."""
+
+    address: Address
+    groups: Sequence[str] = ()
+    title: str = ""
+
+    @classmethod
+    def of(cls, channel: Any) -> "Place":
+        """Of a channel as discord.py knows it; a thread or a post in a forum is a topic of its channel."""
+        own = str(channel.id)
+        guild = getattr(channel, "guild", None)
+        if guild is None:
+            return cls(Address(NAME, own))
+        if isinstance(channel, discord.Thread):
+            parent = str(channel.parent_id)
+            title = f"{guild.name} #{channel.parent.name if channel.parent else parent} · {channel.name}"
+            return cls(Address(NAME, parent, own), (own, parent, str(guild.id)), title)
+        return cls(Address(NAME, own), (own, str(guild.id)), f"{guild.name} #{channel.name}")
+
+
+def is_speech(message: discord.Message) -> bool:
+    """Whether somebody says something: not that somebody joined, pinned, opened a thread, …"""
+    return message.type in _SPOKEN
+
+
+def sender_of(user: discord.abc.User) -> Sender:
+    return Sender(str(user.id), user.display_name)
+
+
+def names_in(message: discord.Message, me: discord.ClientUser) -> Names:
+    """Who is who in a message."""
+    mine = message.guild.me.roles if message.guild and message.guild.me else []
+    return Names(
+        me=str(me.id),
+        my_name=me.name,
+        my_roles=frozenset(str(role.id) for role in mine if not role.is_default()),
+        users={str(user.id): user.display_name for user in message.mentions},
+        roles={str(role.id): role.name for role in message.role_mentions},
+        channels={str(channel.id): channel.name for channel in message.channel_mentions},
+    )
+
+
+def meant_by(message: discord.Message, names: Names, commands: frozenset[str]) -> Meant:
+    """How a message addresses the bot."""
+    word = readable(message.content, names).split(maxsplit=1)
+    if word and word[0][0] in "/／" and word[0][1:].partition("@")[0].casefold().replace("_", "-") in commands:
+        return "command"
+    if names_me(message.content, names):
+        return "mention"
+    replied = _replied_to(message)
+    return "reply" if replied is not None and str(replied.author.id) == names.me else "none"
+
+
+def text_of(message: discord.Message, names: Names, language: Language) -> str:
+    """The words, and what else can be said in words."""
+    return "\n".join(filter(None, (readable(message.content, names), *_told(message, language))))
+
+
+def quotes_of(message: discord.Message, me: discord.ClientUser, language: Language) -> list[Quote]:
+    """What a message replies to, and what it passes on."""
+    quotes = []
+    replied = _replied_to(message)
+    if replied is not None:
+        text = text_of(replied, names_in(replied, me), language)
+        files = [file.filename for file in replied.attachments]
+        text = "\n".join([text, *(say("discord.quoted_file", language, name=name) for name in files)]).strip("\n")
+        quotes += [Quote(text, replied.author.display_name)] if text else []
+    for snapshot in message.message_snapshots:
+        text = "\n".join(filter(None, (snapshot.content, *_told(snapshot, language))))
+        quotes += [Quote(text, how="forward")] if text else []
+    return quotes
+
+
+def files_of(message: discord.Message) -> list[discord.Attachment]:
+    """The files of a message, and those that it passes on."""
+    return [*message.attachments, *(file for snapshot in message.message_snapshots for file in snapshot.attachments)]
+
+
+def _replied_to(message: discord.Message) -> discord.Message | None:
+    reference = message.reference
+    if message.type is not discord.MessageType.reply or reference is None:
+        return None
+    return reference.resolved if isinstance(reference.resolved, discord.Message) else None
+
+
+def _told(message: discord.Message | discord.MessageSnapshot, language: Language) -> Iterator[str]:
+    for sticker in message.stickers:
+        yield say("discord.sticker", language, name=sticker.name)
+    poll = getattr(message, "poll", None)
+    if poll is not None:
+        answers = " / ".join(answer.text for answer in poll.answers)
+        yield say("discord.poll", language, question=poll.question, answers=answers)
+    for embed in message.embeds:
+        if embed.type == "rich":  # the others are previews of links, which Discord adds by itself, and later
+            fields = (f"{field.name}: {field.value}" for field in embed.fields)
+            yield "\n".join(filter(None, (embed.title, embed.description, *fields, embed.url)))
