@@ -101,6 +101,11 @@ class Lanes:
         lane = self._lanes.get(key)
         return lane is not None and lane.stopping
 
+    def waiting(self, key: str) -> int:
+        """How many messages wait in a session."""
+        lane = self._lanes.get(key)
+        return len(lane.waiting) if lane else 0
+
     def is_busy(self, key: str) -> bool:
         """Whether a message of this session is being handled or waits for a place."""
         lane = self._lanes.get(key)

@@ -114,7 +114,8 @@ class RunningTurn:
         if message is None:
             return False
         self._turn.inbound.append(message)
-        await self.hear(message)
+        if not (self._turn.again and self._conversation.past(message.id)):  # it may have joined before the crash
+            await self.hear(message)
         return True
 
     def show_tool(self, text: str) -> None:

@@ -22,7 +22,7 @@ from nanobot.ids import new_id
 from nanobot.lanes import Lanes
 from nanobot.memory.shelves import Shelves
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress, Sender
-from nanobot.ports import LLM, Tool
+from nanobot.ports import LLM, Bus, Tool
 from nanobot.store.documents import CachedDocuments
 from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.memory_folder import MemoryFolder
@@ -60,11 +60,14 @@ class Bot:
         steer: bool = True,
         budgets: Budgets = BUDGETS,
         store: SessionManager | None = None,
+        bus: Bus | None = None,
     ) -> None:
+        """`bus` stands in for the one in memory; then its messages are fetched from it, not with `hear`."""
         self.workspace = Workspace(root)
         self.workspace.memory.mkdir(parents=True, exist_ok=True)
         self.clock = FakeClock()
-        self.bus, self.lanes = MemoryBus(), Lanes(parallel=16)
+        self.memory_bus, self.lanes = MemoryBus(), Lanes(parallel=16)
+        self.bus: Bus = bus or self.memory_bus
         self.questions = Questions(self.bus)
         self.store = store or SessionManager(self.workspace, fsync=False)
         self.documents = CachedDocuments()
@@ -130,7 +133,7 @@ class Bot:
         """The next thing the bot says; hangs are cut by a generous guard."""
         async with asyncio.timeout(20):
             while True:
-                item = await self.bus.outgoing()
+                item = await self.memory_bus.outgoing()
                 if isinstance(item, OutboundMessage):
                     return item
                 self.progress.append(item)

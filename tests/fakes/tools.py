@@ -35,17 +35,18 @@ class Echo:
 
 
 class Hang:
-    """Never returns."""
+    """Returns when it is released, or never."""
 
     spec = ToolSpec("hang", "Wait for ever.", _ANYTHING)
 
     def __init__(self) -> None:
         self.started = asyncio.Event()
+        self.release = asyncio.Event()
 
     def describe(self, arguments: Mapping[str, object]) -> str:
         return "hang"
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
         self.started.set()
-        await asyncio.Event().wait()
-        raise AssertionError("unreachable")
+        await self.release.wait()
+        return ToolResult("released")
