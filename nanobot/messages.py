@@ -20,6 +20,11 @@ class Address:
         """`channel:chat[:topic]`; the topic is everything after the second colon."""
         return ":".join(part for part in (self.channel, self.chat, self.topic) if part is not None)
 
+    def holds(self, session_key: str) -> bool:
+        """Whether a session is of this chat, in whichever topic."""
+        chat = f"{self.channel}:{self.chat}"
+        return session_key == chat or session_key.startswith(f"{chat}:")
+
 
 @dataclass(frozen=True, slots=True)
 class Sender:

@@ -19,7 +19,9 @@ def help_command(others: Iterable[Command]) -> Command:
     commands = tuple(others)
 
     async def handle(call: Call) -> Answer:
-        rows = sorted((command.name, command.help(call.language)) for command in (*commands, itself))
+        rank = call.message.authority.role.rank
+        usable = (command for command in (*commands, itself) if rank <= command.role.rank)
+        rows = sorted((command.name, command.help(call.language)) for command in usable)
         return Answer("\n".join(f"/{name}: {text}" for name, text in rows))
 
     itself = Command("help", handle, immediate=True, aliases=("start",))
@@ -65,8 +67,11 @@ def status_command(agent: Agent, models: Models, more: Lines | None = None) -> C
 
 def sessions_command(store: SessionStore) -> Command:
     async def handle(call: Call) -> Answer:
-        here = call.message.address.session_key
-        infos = list(await store.list())
+        address = call.message.address
+        here = address.session_key
+        infos = [
+            info for info in await store.list() if call.message.authority.scope.is_owner or address.holds(info.key)
+        ]
         rows = [
             call.say(
                 "command.session_here" if info.key == here else "command.session", key=info.key, at=info.updated[:16]

@@ -6,11 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from nanobot.authority import Authority, Scope, may_touch
+from nanobot.authority import Authority, Role, Scope, may_touch
 from nanobot.errors import ToolError
 from nanobot.tools import shown
 from nanobot.tools.shown import one_line
-from nanobot.workspace import Workspace, is_guarded, is_hidden, is_hidden_elsewhere, is_note, is_remembered, scope_of
+from nanobot.workspace import (
+    Workspace,
+    folder_of,
+    is_guarded,
+    is_hidden,
+    is_hidden_elsewhere,
+    is_note,
+    is_remembered,
+    scope_of,
+)
 
 _CONTROL = re.compile("[\x00-\x1f\x7f]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|file:", re.IGNORECASE)
@@ -105,12 +114,20 @@ class Sandbox:
         if (is_hidden if place.in_workspace else is_hidden_elsewhere)(place.inside):
             return f"{place.name} is kept by nanobot itself and not open to tools."
         if not may_touch(authority, place.scope):
-            return f"{place.name} does not belong to the people in this chat ({authority.scope}), leave it alone."
+            return f"{place.name} does not belong to the people in this chat ({authority.scope}). {_own(authority)}"
         return None
 
     def _open_folders(self) -> str:
         others = "".join(f", or absolute below {folder}" for folder in self._allowed)
         return f"Write paths relative to the workspace{others}."
+
+
+def _own(authority: Authority) -> str:
+    """Where those who speak here have their files."""
+    if authority.role is Role.GUEST:
+        return "Leave it alone."
+    own = folder_of(authority.scope.name)
+    return f"Theirs is what lies in {own}, media/{own} and spill/{own}; leave the rest alone."
 
 
 def _check_form(text: str) -> None:
