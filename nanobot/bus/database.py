@@ -9,8 +9,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
+from nanobot.bus.damage import remove_damaged
+from nanobot.bus.opening import open_file
 from nanobot.bus.rows import UnreadableError
-from nanobot.bus.schema import open_file, remove_damaged
 from nanobot.errors import StoreError
 
 T = TypeVar("T")
