@@ -8,7 +8,7 @@ from bench.bot import Talker, converse, house
 from bench.figures import Figure, Scale, milliseconds
 from bench.written import write_session
 from nanobot.agent.conversation import Conversations
-from nanobot.app import BYTES_PER_TOKEN, WINDOW
+from nanobot.app.models import BYTES_PER_TOKEN, WINDOW
 from nanobot.ops.clock import SystemClock
 from nanobot.store.sessions import SessionManager
 from nanobot.tokens import TokenEstimator

@@ -13,7 +13,7 @@ Schema = dict[str, Any]
 MASK = "********"
 WHOLE = re.compile(r"[+-]?[0-9]{1,300}")
 NUMBER = re.compile(r"[+-]?(?:[0-9]{1,300}(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
-_SECRET_NAME = re.compile(r"key|token|secret|passw|authorization|credential|cookie", re.IGNORECASE)
+SECRET_NAME = re.compile(r"key|token|secret|passw|authorization|credential|cookie", re.IGNORECASE)
 
 
 class UnfitError(ValueError):
@@ -165,7 +165,7 @@ class Anything:
 
     def show(self, value: object) -> object:
         if isinstance(value, Mapping):
-            return {name: MASK if _SECRET_NAME.search(name) else self.show(item) for name, item in value.items()}
+            return {name: MASK if SECRET_NAME.search(name) else self.show(item) for name, item in value.items()}
         return [self.show(item) for item in value] if isinstance(value, list) else value
 
     def schema(self) -> Schema:

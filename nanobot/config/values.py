@@ -225,6 +225,11 @@ def without_secrets(address: str) -> str:
     return _SECRET_PART.sub(lambda found: f"{found[1] or found[2]}***", address)
 
 
+def secrets_in(address: str) -> list[str]:
+    """What `without_secrets` masks."""
+    return [found[0].removeprefix(found[1] or found[2]) for found in _SECRET_PART.finditer(address)]
+
+
 def _zone_hint(typed: str) -> str:
     from difflib import get_close_matches
     from zoneinfo import available_timezones

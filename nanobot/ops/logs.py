@@ -2,19 +2,31 @@
 
 import json
 import logging
+from collections.abc import Collection
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Literal
+from urllib.parse import quote
 
 from nanobot.errors import WorkspaceError
+from nanobot.trace import trace
 from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER
 
 SIZE = 2 * 1024 * 1024
 """Bytes after which a new file begins; one old file is kept."""
 
+MASK = "********"
 
-def log_to(path: Path, level: str, form: Literal["text", "json"]) -> None:
-    """Send the log to a file, as lines for people or as one JSON object a line. Raises WorkspaceError."""
+_TALKATIVE = ("httpx", "httpcore", "telegram", "discord", "aiohttp", "openai")
+"""Libraries that write addresses with tokens in them, or what people say, into their logs."""
+
+
+def log_to(path: Path, level: str, form: Literal["text", "json"], secrets: Collection[str] = ()) -> None:
+    """Send the log to a file, as lines for people or as one JSON object a line. Raises WorkspaceError.
+
+    None of the secrets appears in it, wherever a line got it from, and each line names the conversation
+    and the turn that it is about (`nanobot.trace`).
+    """
     try:
         path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         path.touch(mode=PRIVATE_FILE)
@@ -24,15 +36,30 @@ def log_to(path: Path, level: str, form: Literal["text", "json"]) -> None:
             "or set NANOBOT_HOME to another one."
         ) from error
     handler = RotatingFileHandler(path, maxBytes=SIZE, backupCount=1, encoding="utf-8", delay=True)
-    lines = logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s")
-    handler.setFormatter(_Json() if form == "json" else lines)
+    lines = _Json() if form == "json" else _Text("%(asctime)s %(levelname)s %(name)s%(trace)s %(message)s")
+    handler.setFormatter(_Masked(lines, secrets))
+    handler.addFilter(_traced)
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)
         old.close()
     root.addHandler(handler)
-    root.setLevel(logging.WARNING)  # of libraries only what is wrong: some log tokens in addresses
+    root.setLevel(logging.WARNING)  # of libraries only what is wrong
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(logging.WARNING)
     logging.getLogger("nanobot").setLevel(level.upper())
+
+
+def _traced(record: logging.LogRecord) -> bool:
+    record.trace = trace()
+    return True
+
+
+class _Text(logging.Formatter):
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  logging's name
+        words: str = record.__dict__["trace"]
+        record.__dict__["trace"] = f" [{words}]" if words else ""
+        return super().formatMessage(record)
 
 
 class _Json(logging.Formatter):
@@ -43,6 +70,24 @@ class _Json(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
+        if words := record.__dict__["trace"]:
+            row["about"] = words
         if record.exc_info:
             row["traceback"] = self.formatException(record.exc_info)
         return json.dumps(row, ensure_ascii=False)
+
+
+class _Masked(logging.Formatter):
+    """Another formatter's lines, tracebacks included, with every secret taken out."""
+
+    def __init__(self, lines: logging.Formatter, secrets: Collection[str]) -> None:
+        super().__init__()
+        self._lines = lines
+        forms = {form for secret in secrets for form in (secret, quote(secret, safe=""), json.dumps(secret)[1:-1])}
+        self._secrets = sorted(forms, key=len, reverse=True)  # one may be a part of another
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = self._lines.format(record)
+        for secret in self._secrets:
+            text = text.replace(secret, MASK)
+        return text

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import nanobot.app
+import nanobot.app.terminal
 from nanobot.channels.terminal.person import NAME, at, words
 from nanobot.config import load
 from nanobot.messages import Address, OutboundMessage, Progress
@@ -136,7 +136,7 @@ class Desk:
     async def _run(self, person: Person) -> None:
         if not (self.home / "config.yaml").exists():
             self.configure()
-        self.patch.setattr(nanobot.app, "SystemClock", lambda _: self.clock)
+        self.patch.setattr(nanobot.app.terminal, "SystemClock", lambda _: self.clock)
         app = nanobot.app.build(load(Home(self.home), env={}), Home(self.home))
         await app.run(person, HERE)
 

@@ -1,0 +1,67 @@
+"""The models, as configured."""
+
+from functools import cache, partial
+from pathlib import Path
+
+from nanobot.agent.models import Models
+from nanobot.config import EMBEDDED, Config, ModelPreset, chosen, presets
+from nanobot.llm.endpoint import Endpoint
+from nanobot.llm.fallback import Fallback
+from nanobot.llm.local import WINDOW as LOCAL_WINDOW
+from nanobot.llm.local import LocalModel
+from nanobot.llm.openai import OpenAIModel
+from nanobot.ports import LLM, Clock, ModelInfo
+from nanobot.store.models import SessionModels
+from nanobot.store.sessions import REPLAY_BYTES
+from nanobot.workspace import Home, Workspace
+
+OUTPUT = 8000
+"""Tokens kept free for an answer where the configuration does not say, at most a quarter of the window."""
+
+WINDOW = 32_000
+"""Tokens that a model is taken to read where the configuration does not say."""
+
+BYTES_PER_TOKEN = 16
+"""More than any text has that is worth replaying; a session is read from its end as far as this reaches."""
+
+
+def replay_bytes(config: Config) -> int:
+    """How much of a session is read at most: what the largest window could hold, generously."""
+    windows = [preset.context_window or WINDOW for preset in config.models.values()]
+    return min(REPLAY_BYTES, BYTES_PER_TOKEN * max(windows, default=WINDOW))
+
+
+def build_models(config: Config, home: Home, workspace: Workspace, clock: Clock) -> Models:
+    """Every preset with its fallbacks; none is made before it is used."""
+    known = presets(config, home)
+
+    @cache  # a model that is a fallback of several is loaded once
+    def model(name: str) -> LLM:
+        return _model(name, known[name], workspace, clock)
+
+    def make(name: str) -> LLM:
+        """The preset, and those that are asked when it fails."""
+        models = [model(each) for each in dict.fromkeys([name, *config.fallbacks])]
+        return Fallback(models, clock) if len(models) > 1 else models[0]
+
+    return Models({name: partial(make, name) for name in known}, chosen(config, home), SessionModels(workspace))
+
+
+def _model(name: str, preset: ModelPreset, workspace: Workspace, clock: Clock) -> LLM:
+    window = preset.context_window or (WINDOW if preset.gguf is None else LOCAL_WINDOW)
+    output = preset.max_output or min(OUTPUT, window // 4)
+    info = ModelInfo(name, preset.model or preset.gguf or name, window, output, preset.compact, preset.vision)
+    if preset.gguf is not None:
+        return LocalModel(info, None if preset.gguf == EMBEDDED else Path(preset.gguf), clock, preset.temperature)
+    endpoint = Endpoint(
+        base_url=preset.base_url or "",
+        api_key=preset.api_key or "",
+        temperature=preset.temperature,
+        extra_headers=preset.extra_headers,
+        extra_body=preset.extra_body,
+        timeout=preset.timeout,
+        idle_timeout=preset.idle_timeout,
+        attempts=preset.attempts,
+        max_output=preset.max_output,
+    )
+    return OpenAIModel(info, endpoint, clock, workspace.root)

@@ -1,0 +1,123 @@
+"""The bot for one terminal, without a gateway."""
+
+import asyncio
+import logging
+from collections.abc import Iterator, Sequence
+from textwrap import shorten
+from threading import Thread
+from zoneinfo import ZoneInfo
+
+from nanobot.app.bot import Bot, Ground, build_bot
+from nanobot.bus.memory import MemoryBus
+from nanobot.commands.router import Command
+from nanobot.config import Config, secrets_of
+from nanobot.errors import NanobotError
+from nanobot.i18n import Language, say
+from nanobot.ids import new_id
+from nanobot.messages import Address, OutboundMessage
+from nanobot.ops.clock import SystemClock
+from nanobot.ops.logs import log_to
+from nanobot.ports import Channel
+from nanobot.store.lock import WorkspaceLock
+from nanobot.store.template import prepare, template_folder
+from nanobot.workspace import Home, Workspace
+
+log = logging.getLogger(__name__)
+
+MOST_OF_QUESTION = 120
+"""Characters of what was asked that the sentence about an interruption repeats."""
+
+
+class App:
+    """Everything, wired together. `run` owns every task; none outlives it."""
+
+    def __init__(self, bot: Bot, bus: MemoryBus) -> None:
+        self._bot = bot
+        self._bus = bus
+
+    @property
+    def commands(self) -> Sequence[Command]:
+        """The slash commands, for completion."""
+        return self._bot.commands
+
+    def language(self, address: Address) -> Language:
+        """The language of the bot's own sentences in a conversation."""
+        return self._bot.language(address)
+
+    def greeting(self, address: Address) -> str:
+        """Which model one talks to, and how to have a better one."""
+        return self._bot.greeting(address)
+
+    def is_demo(self, address: Address) -> bool:
+        """Whether it is the embedded model that answers, and can."""
+        return self._bot.is_demo(address)
+
+    async def run(self, channel: Channel, address: Address, *, warm: bool = True) -> None:
+        """Serve one channel until its `listen` returns.
+
+        Takes the workspace (WorkspaceError if another process has it), and first of all tells the
+        person at the address of a turn that the end of the last process cut short. `warm` gets the
+        model ready meanwhile: worth it where a person types, not for one question.
+        """
+        workspace, models = self._bot.workspace, self._bot.models
+        with WorkspaceLock(workspace):
+            await asyncio.to_thread(prepare, workspace, template_folder())
+            try:
+                await self._recover(address)
+                if warm:
+                    model = models.get(address.session_key)[0]
+                    Thread(target=model.warm, name="warm", daemon=True).start()  # leaving does not wait for it
+                await self._serve(channel)
+            finally:
+                await models.aclose()
+
+    async def _serve(self, channel: Channel) -> None:
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                serving = [tasks.create_task(self._bot.dispatcher.run()), tasks.create_task(self._deliver(channel))]
+                await channel.listen(self._bus.publish)
+                for task in serving:
+                    task.cancel()
+        except BaseExceptionGroup as group:
+            expected = [error for error in _leaves(group) if isinstance(error, NanobotError)]
+            raise expected[0] if expected else group from None
+
+    async def _recover(self, address: Address) -> None:
+        cut_short = await self._bot.agent.recover(address)
+        if cut_short is None:
+            return
+        sentence = "turn.interrupted_tools" if cut_short.tools else "turn.interrupted"
+        self._bot.languages.hear(address.session_key, cut_short.asked)
+        asked = shorten(cut_short.asked, MOST_OF_QUESTION, placeholder=" …")
+        text = say(sentence, self.language(address), asked=asked, tools=", ".join(cut_short.tools))
+        await self._bus.send(OutboundMessage(id=new_id(), address=address, text=text, kind="notice"))
+
+    async def _deliver(self, channel: Channel) -> None:
+        """Carry what the bot says to the channel, in order."""
+        while True:
+            item = await self._bus.outgoing()
+            try:
+                if isinstance(item, OutboundMessage):
+                    await channel.send(item)
+                else:
+                    await channel.show(item)
+            except Exception:  # the boundary of a channel: one message that cannot be shown is not the end
+                log.exception("%s could not show something", channel.name)
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """The errors in a group of groups."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def build(config: Config, home: Home, language: Language = "en") -> App:
+    """Wire the bot as configured; takes no lock yet. `language` serves until a person has written something."""
+    log_to(home.log, config.log.level, config.log.format, secrets_of(config))
+    clock = SystemClock(ZoneInfo(config.timezone) if config.timezone else None)
+    bus = MemoryBus()
+    ground = Ground(config, home, Workspace(config.workspace), clock, bus)
+    return App(build_bot(ground, language), bus)

@@ -1,0 +1,47 @@
+"""The secrets that a configuration holds, so that others can keep them out of what they write."""
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+from nanobot.config.kinds import SECRET_NAME, Anything, Kind, ListOf, MapOf
+from nanobot.config.section import Section, keys_of
+from nanobot.config.tree import Config
+from nanobot.config.values import secrets_in
+
+SHORTEST = 6
+"""Characters; what is shorter guards nothing, and hiding it would hide ordinary words."""
+
+
+def secrets_of(config: Config) -> frozenset[str]:
+    """Keys, tokens and passwords, also those that stand in an address or in a plugin's settings."""
+    return frozenset(secret for secret in _in_value(Section(Config), config) if len(secret) >= SHORTEST)
+
+
+def _in_value(kind: Kind[Any], value: Any) -> Iterator[str]:
+    if value is None:
+        return
+    match kind:
+        case Section():
+            for each in keys_of(kind.cls):
+                yield from _in_value(each.kind, getattr(value, each.name))
+        case ListOf():
+            yield from chain.from_iterable(_in_value(kind.kind, item) for item in value)
+        case MapOf(kind=Anything()) | Anything():
+            yield from _in_setting("", value)
+        case MapOf():
+            yield from chain.from_iterable(_in_value(kind.kind, item) for item in value.values())
+        case _ if isinstance(value, str):
+            yield from [value] if kind.secret else secrets_in(value)
+
+
+def _in_setting(name: str, value: object) -> Iterator[str]:
+    """Of a value that somebody else checks, its name says what it is."""
+    if isinstance(value, Mapping):
+        for inner, item in value.items():
+            yield from _in_setting(name if SECRET_NAME.search(name) else str(inner), item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _in_setting(name, item)
+    elif isinstance(value, str):
+        yield from [value] if SECRET_NAME.search(name) else secrets_in(value)

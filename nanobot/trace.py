@@ -1,0 +1,25 @@
+"""What the program is at work on, so that each log line can say it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_current: ContextVar[tuple[str, ...]] = ContextVar("nanobot_trace", default=())
+
+
+@contextmanager
+def at_work_on(*what: str) -> Iterator[None]:
+    """While this lasts, log lines of this task, of its children and of its threads carry these words.
+
+    They are names and ids ("telegram:12345", "turn 01JDX…"), never what somebody said.
+    """
+    token = _current.set((*_current.get(), *what))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def trace() -> str:
+    """The words that a log line carries at the moment, "" outside of any work."""
+    return " ".join(_current.get())
