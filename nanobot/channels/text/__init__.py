@@ -1,0 +1,1 @@
+"""Markdown as models write it, put as each chat platform shows it well."""
