@@ -62,15 +62,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _pair(config: "Config", words: "Sequence[str]", language: "Language") -> "Answer":
-    """Do it here: no gateway runs. Whoever is let in is told so as soon as one does.
-
-    Raises WorkspaceError if another process has the workspace.
-    """
+    """Do it here, without a gateway. Raises WorkspaceError if another process has the workspace."""
     from zoneinfo import ZoneInfo
 
-    from nanobot.app.people import build_people
-    from nanobot.bus.spool import Spool
-    from nanobot.commands.pair import Asker, Pairing
+    from nanobot.app.people import pairing_without_gateway
+    from nanobot.commands.pair import Asker
     from nanobot.ops.clock import SystemClock
     from nanobot.people.people import MACHINE
     from nanobot.store.lock import WorkspaceLock
@@ -79,6 +75,5 @@ async def _pair(config: "Config", words: "Sequence[str]", language: "Language") 
     workspace = Workspace(config.workspace)
     clock = SystemClock(ZoneInfo(config.timezone) if config.timezone else None)
     with WorkspaceLock(workspace):
-        async with Spool(workspace.spool, clock) as spool:
-            pairing = Pairing(build_people(config, workspace, clock), spool.send)
-            return await pairing.do(words, Asker(MACHINE, language, pair="nanobot pair"))
+        pairing = pairing_without_gateway(config, workspace, clock)
+        return await pairing.do(words, Asker(MACHINE, language, pair="nanobot pair"))

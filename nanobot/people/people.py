@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Protocol, TypeVar
 
 from nanobot.authority import Role
@@ -47,11 +48,14 @@ class People:
     """
 
     def __init__(self, store: PeopleStore, clock: Clock, configured: Mapping[str, Configured]) -> None:
-        """`configured` by the names of the channels. Raises StoreError if the book cannot be read."""
+        """`configured` by the names of the channels.
+
+        The book is read when it is first needed, so that whoever makes this need not hold the workspace yet;
+        everything here raises StoreError if it cannot be read.
+        """
         self._store = store
         self._clock = clock
         self._configured = configured
-        self._book = store.read()
         self._lock = asyncio.Lock()
 
     @property
@@ -212,6 +216,10 @@ class People:
             title=title or (known.title if known else ""),
         )
         await self._write(replace(self._book, groups=(*_without(self._book.groups, group), group)))
+
+    @cached_property
+    def _book(self) -> Book:
+        return self._store.read()
 
     def _says(self, channel: str) -> Configured:
         return self._configured.get(channel) or Configured()
