@@ -45,7 +45,8 @@ class Turn:
 
     @property
     def caller(self) -> Caller:
-        return Caller(self.address, self.inbound[0].authority, self.id, self.language)
+        first = self.inbound[0]
+        return Caller(first.address, first.authority, self.id, self.language, first.sender.id)
 
     def stats(self, model: str) -> Stats:
         return Stats(self.usage.input, self.usage.output, time.monotonic() - self._began, model)
