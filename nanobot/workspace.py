@@ -153,6 +153,16 @@ class Workspace:
         return self.state / "lock"
 
     @property
+    def socket(self) -> Path:
+        """Where other commands reach the running gateway."""
+        return self.state / "socket"
+
+    @property
+    def socket_elsewhere(self) -> Path:
+        """Names the file in whose place the socket stands, where the system cannot take so long a path."""
+        return self.state / "socket_elsewhere"
+
+    @property
     def spool(self) -> Path:
         """What was said and not answered yet, and what waits to be delivered."""
         return self.state / "spool.db"

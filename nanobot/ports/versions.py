@@ -51,7 +51,8 @@ class FileDiff:
 class HandEdits:
     """What people changed since the last version, now a version of its own; None if they changed nothing.
 
-    `skipped` tells of files that are not versioned, with the reason: `large`, `binary`, `link`, `unreadable`.
+    `skipped` tells of files that are not versioned, with the reason: `large`, `binary`, `link`, `unreadable`, or
+    `repository` for a folder with a history of its own.
     """
 
     version: Version | None = None

@@ -1,0 +1,106 @@
+"""How a version is made: first its objects, then the journal, the branch, and at last the files."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from nanobot.ports import Author, Clock, Describe, Edit, HandEdits
+from nanobot.store.repo.git import Repository
+from nanobot.store.repo.history import one
+from nanobot.store.repo.journal import Entry, Journal, Step, keep_index, roll_forward
+from nanobot.store.repo.objects import EXECUTABLE, PLAIN, Content, Signature, make_commit, move_branch
+from nanobot.store.repo.worktree import Found, WorkTree, beneath, blob_id
+from nanobot.workspace import is_versioned
+
+log = logging.getLogger(__name__)
+
+_MAIN = "refs/heads/main"
+
+
+class Changes:
+    """Makes versions in an opened repository. A crash at any point leaves all of one or nothing of it."""
+
+    def __init__(
+        self, repo: Repository, worktree: WorkTree, journal: Journal, clock: Clock, describe: Describe
+    ) -> None:
+        self._repo = repo
+        self._worktree = worktree
+        self._journal = journal
+        self._clock = clock
+        self._describe = describe
+
+    def commit_hand_edits(self) -> HandEdits:
+        """What the files on disk differ from the newest version is what people did. Raises VersionError."""
+        found = self._worktree.scan()
+        branch = self._branch()
+        parent = self._repo.commit_id(branch)
+        changed = self._differences(parent, found)
+        if parent is not None and not changed:
+            return HandEdits(None, found.skipped)
+        message = self._describe(sorted(changed), is_first=parent is None)
+        commit = make_commit(self._repo, changed, message, Signature("person", self._clock.now()), parent)
+        log.debug("hand edits: the objects of %s are written", commit)
+        move_branch(self._repo, branch, commit, parent, "by hand")
+        log.debug("hand edits: the branch is at %s", commit)
+        keep_index(self._repo, list(changed))
+        log.info("%d files edited by hand are version %s", len(changed), commit)
+        return HandEdits(one(self._repo, commit), found.skipped)
+
+    def commit(self, edits: Mapping[str, Edit], message: str, author: Author) -> str | None:
+        """Change files on somebody's word. Raises VersionError."""
+        wanted = self._worktree.checked(edits)
+        self.commit_hand_edits()
+        self._worktree.expect(wanted)
+        changed = {path: edit for path, edit in wanted.items() if edit.before != edit.after}
+        if not changed:
+            return None
+        branch = self._branch()
+        parent = self._repo.commit_id(branch)
+        files = self._contents(parent, changed)
+        commit = make_commit(self._repo, files, message, Signature(author, self._clock.now()), parent)
+        log.debug("version %s: its objects are written", commit)
+        self._journal.write(Entry(commit, [Step(path, _id(e.before), _id(e.after)) for path, e in changed.items()]))
+        log.debug("version %s: the journal is written", commit)
+        move_branch(self._repo, branch, commit, parent, author)
+        log.debug("version %s: the branch has moved", commit)
+        roll_forward(self._repo, self._journal, self._worktree)
+        log.info("version %s by %s changed %d files", commit, author, len(changed))
+        return commit
+
+    def _differences(self, parent: str | None, found: Found) -> dict[str, Content | None]:
+        tree = self._repo.tree(parent) if parent else {}
+        is_unknown = beneath(found.skipped)
+        changed: dict[str, Content | None] = {
+            path: None
+            for path in tree
+            if path not in found.files and is_versioned(PurePosixPath(path)) and not is_unknown(path)
+        }
+        for path, (data, is_executable) in found.files.items():
+            mode = EXECUTABLE if is_executable else PLAIN
+            if tree.get(path) != (mode, blob_id(data)):
+                changed[path] = Content(data, mode)
+        return changed
+
+    def _contents(self, parent: str | None, edits: Mapping[str, Edit]) -> dict[str, Content | None]:
+        tree = self._repo.tree(parent) if parent else {}
+        modes = {path: tree[path][0] if path in tree else PLAIN for path in edits}
+        return {path: None if edit.after is None else Content(edit.after, modes[path]) for path, edit in edits.items()}
+
+    def _branch(self) -> str:
+        """The branch that is being worked on. Whoever looked at an old version by hand is brought back to one.
+
+        Their files stay as they are: what they differ from the newest version is a hand edit.
+        """
+        code, output = self._repo.ask("symbolic-ref", "--quiet", "HEAD")
+        if code == 0:
+            return output.decode().strip()
+        here, main = self._repo.commit_id("HEAD"), self._repo.commit_id(_MAIN)
+        if here and (main is None or self._repo.is_ancestor(main, here)):
+            move_branch(self._repo, _MAIN, here, main, "commits made by hand")
+        self._repo.run("symbolic-ref", "-m", "back on the branch", "HEAD", _MAIN)
+        log.warning("HEAD of %s was detached; it is at %s again", self._repo.git_dir, _MAIN)
+        return _MAIN
+
+
+def _id(data: bytes | None) -> str | None:
+    return None if data is None else blob_id(data)

@@ -1,0 +1,203 @@
+"""git with its configuration pinned: no hooks, no filters, no programs, no settings but ours."""
+
+import logging
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from subprocess import PIPE, TimeoutExpired
+from types import TracebackType
+from typing import Self
+
+from git.cmd import Git
+
+from nanobot.errors import VersionError
+
+log = logging.getLogger(__name__)
+
+NAME, EMAIL = "nanobot", "nanobot@nanobot.invalid"
+"""Who commits, whoever the author is. The domain is one that can never exist (RFC 2606)."""
+
+_NO_FILE = os.devnull
+_PATIENCE = 600.0  # seconds; a guard against a git that hangs
+_FAREWELL = 0.5  # seconds; who has no more input ends by itself
+_PINNED = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null",
+    "core.sshCommand=false",
+    "core.pager=cat",
+    "core.editor=false",
+    "core.autocrlf=false",
+    "core.safecrlf=false",
+    "core.quotePath=false",
+    "core.bare=false",
+    "core.sharedRepository=0600",
+    "core.fsync=committed,reference",
+    "core.commitGraph=false",
+    "core.multiPackIndex=false",
+    "core.sparseCheckout=false",
+    "index.sparse=false",
+    "core.splitIndex=false",
+    "core.logAllRefUpdates=true",
+    "core.useReplaceRefs=false",
+    "protocol.allow=never",
+    "credential.helper=",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "commit.gpgSign=false",
+    "log.showSignature=false",
+    "log.showRoot=true",
+    "log.follow=false",
+    "log.mailmap=false",
+    "log.diffMerges=first-parent",
+    "diff.external=",
+    "diff.ignoreSubmodules=none",
+    "i18n.commitEncoding=UTF-8",
+    "i18n.logOutputEncoding=UTF-8",
+    "fastimport.unpackLimit=100",
+    "safe.directory=*",
+)
+
+
+def program() -> str | None:
+    """Where git is, None if this machine has none."""
+    return shutil.which("git")
+
+
+def initialise(folder: Path) -> None:
+    """Make an empty repository in a folder of this name. Raises VersionError."""
+    command = ("init", "--quiet", "--template=", "--object-format=sha1", "--initial-branch=main")
+    with Repository(folder, folder.parent) as repo:
+        repo.run(*command)
+
+
+class Repository:
+    """One git directory and the folder that it versions, opened for one operation; blocks, for use in a thread.
+
+    Nothing of the environment and of the person's configuration is passed on; what the repository's own says is
+    overruled wherever it could run something. Only commands are used that neither filter nor check out files.
+    """
+
+    def __init__(self, git_dir: Path, work_tree: Path) -> None:
+        """Raises VersionError `missing` if there is no git."""
+        found = program()
+        if found is None:
+            raise VersionError("missing", "there is no git on this machine")
+        self.git_dir = git_dir
+        self.work_tree = work_tree
+        self._git = Git(str(work_tree))
+        self._reader: Git.AutoInterrupt | None = None
+        pins = [part for pin in _PINNED for part in ("-c", pin)]
+        variables = [f"{name}={value}" for name, value in _environment(git_dir, work_tree).items()]
+        self._prefix = ["/usr/bin/env", "-i", *variables, found, "--no-pager", "--literal-pathspecs", *pins]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._reader is not None:
+            end(self._reader)
+            self._reader = None
+
+    def run(self, *arguments: str, given: bytes = b"", fine: tuple[int, ...] = (0,)) -> bytes:
+        """What the command prints. Raises VersionError unless it ends with one of these codes."""
+        return self.ask(*arguments, given=given, fine=fine)[1]
+
+    def ask(self, *arguments: str, given: bytes = b"", fine: tuple[int, ...] = (0, 1)) -> tuple[int, bytes]:
+        """How the command ends, and what it prints."""
+        process = self.start(*arguments)
+        try:
+            output, problem = process.communicate(given, timeout=_PATIENCE)
+        except TimeoutExpired as error:
+            raise VersionError("failed", f"git {arguments[0]} did not end") from error
+        finally:
+            end(process)
+        if process.returncode not in fine:
+            raise VersionError("failed", f"git {arguments[0]}: {problem.decode(errors='replace').strip()[:500]}")
+        return process.returncode, output
+
+    def start(self, *arguments: str) -> Git.AutoInterrupt:
+        """A process with pipes; to be ended by whoever started it. Raises VersionError."""
+        try:
+            return self._git.execute([*self._prefix, *arguments], istream=PIPE, as_process=True)
+        except OSError as error:
+            raise VersionError("failed", f"git cannot be run: {error}") from error
+
+    def blob(self, name: str) -> bytes:
+        """The content of a file as it was stored, by its id. Raises VersionError."""
+        if self._reader is None:
+            self._reader = self.start("cat-file", "--batch")
+        self._reader.stdin.write(name.encode() + b"\n")
+        self._reader.stdin.flush()
+        head = self._reader.stdout.readline().split()
+        if len(head) != 3 or head[1] != b"blob":
+            raise VersionError("failed", f"the history is damaged: there is no content {name}")
+        data: bytes = self._reader.stdout.read(int(head[2]))
+        self._reader.stdout.read(1)
+        return data
+
+    def tree(self, version: str, *within: str) -> Mapping[str, tuple[str, str]]:
+        """Mode and id of each file in a version, by path; in these files and folders, or everywhere."""
+        rows = self.run("ls-tree", "-r", "-z", "--full-tree", version, "--", *within)
+        return {path: (mode, name) for mode, kind, name, path in _rows(rows) if kind == "blob"}
+
+    def commit_id(self, name: str) -> str | None:
+        """The id of the commit that a full name leads to, None if there is none."""
+        code, output = self.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        return None if code else output.decode().strip()
+
+    def is_ancestor(self, older: str, newer: str) -> bool:
+        """Whether a commit is another, or in its past; False if either is missing."""
+        return self.ask("merge-base", "--is-ancestor", older, newer, fine=(0, 1, 128))[0] == 0
+
+
+def end(process: Git.AutoInterrupt) -> None:
+    """Leave nothing of a process, whatever state it is in."""
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        with suppress(OSError, ValueError):
+            pipe.close()
+    child = process.proc
+    if child is not None and child.poll() is None:
+        try:
+            child.wait(timeout=_FAREWELL)
+        except TimeoutExpired:
+            child.kill()
+            child.wait()
+
+
+def _rows(output: bytes) -> Iterator[tuple[str, str, str, str]]:
+    for row in os.fsdecode(output).split("\0")[:-1]:
+        head, _, path = row.partition("\t")
+        mode, kind, name = head.split(" ")
+        yield mode, kind, name, path
+
+
+def _environment(git_dir: Path, work_tree: Path) -> dict[str, str]:
+    """All that git sees of the world."""
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": _NO_FILE,
+        "XDG_CONFIG_HOME": _NO_FILE,
+        "LC_ALL": "C",
+        "GIT_DIR": str(git_dir),
+        "GIT_WORK_TREE": str(work_tree),
+        "GIT_CONFIG_GLOBAL": _NO_FILE,
+        "GIT_CONFIG_SYSTEM": _NO_FILE,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_COMMITTER_NAME": NAME,
+        "GIT_COMMITTER_EMAIL": EMAIL,
+        "GIT_AUTHOR_NAME": NAME,
+        "GIT_AUTHOR_EMAIL": EMAIL,
+    }

@@ -1,0 +1,71 @@
+"""Two changes of one text, put together line by line."""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import Path
+
+from nanobot.store.repo.git import Repository
+
+_MOST_LINES = 20_000  # of a file; beyond it, only git's own merge is tried
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Lines `start` to `stop` of the base became these."""
+
+    start: int
+    stop: int
+    lines: Sequence[bytes]
+
+    def meets(self, other: "_Change") -> bool:
+        """Whether it cannot be told what both together come to. Changes that only touch can be told."""
+        if self.start == self.stop == other.start == other.stop:
+            return True
+        return self.start < other.stop and other.start < self.stop
+
+
+def merged(repo: Repository, *, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """The text with both changes, None if they are in each other's way. Blocks; raises VersionError.
+
+    As git merges. Where it gives up because the changes are on neighbouring lines, as two facts of a list are,
+    they are put together nevertheless: a line that was changed and one beside it that was not are different facts.
+    """
+    for one, other in ((ours, theirs), (theirs, ours)):
+        if one in (base, other):
+            return other
+    if any(b"\0" in text for text in (base, ours, theirs)):
+        return None
+    clean = _merged_by_git(repo, base, ours, theirs)
+    return clean if clean is not None else _side_by_side(base, ours, theirs)
+
+
+def _merged_by_git(repo: Repository, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    with tempfile.TemporaryDirectory(prefix="nanobot-merge-", dir=repo.git_dir) as name:
+        paths = [Path(name) / side for side in ("ours", "base", "theirs")]
+        for path, text in zip(paths, (ours, base, theirs), strict=True):
+            path.write_bytes(text)
+        fine = tuple(range(128))  # how many conflicts there are
+        code, output = repo.ask("merge-file", "--stdout", "--quiet", *map(str, paths), fine=fine)
+    return None if code else output
+
+
+def _side_by_side(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    lines = base.splitlines(keepends=True)
+    if len(lines) > _MOST_LINES:
+        return None
+    mine, yours = _changes(lines, ours), _changes(lines, theirs)
+    if any(one.meets(other) and one != other for one in mine for other in yours):
+        return None
+    result = list(lines)
+    unique = {(change.start, change.stop): change for change in (*mine, *yours)}
+    for _, change in sorted(unique.items(), reverse=True):
+        result[change.start : change.stop] = change.lines
+    return b"".join(result) if all(line.endswith(b"\n") for line in result[:-1]) else None
+
+
+def _changes(base: Sequence[bytes], text: bytes) -> Sequence[_Change]:
+    lines = text.splitlines(keepends=True)
+    steps = SequenceMatcher(None, base, lines, autojunk=False).get_opcodes()
+    return [_Change(start, stop, lines[i:j]) for tag, start, stop, i, j in steps if tag != "equal"]

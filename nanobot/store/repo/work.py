@@ -1,0 +1,111 @@
+"""Every operation on the history, one after the other; for use in a thread."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from nanobot.errors import VersionError
+from nanobot.ports import Author, Clock, Describe, Edit, FileDiff, HandEdits, Owned, Plan, Shape, Version
+from nanobot.store.repo import history, locks, place, plans, purge
+from nanobot.store.repo.changes import Changes
+from nanobot.store.repo.git import Repository
+from nanobot.store.repo.journal import Journal, roll_forward
+from nanobot.store.repo.rewriter import Erase, Reword
+from nanobot.store.repo.worktree import WorkTree
+from nanobot.workspace import Workspace
+
+_MANY_LOOSE = 2000
+"""Objects in files of their own; beyond it they are packed into one."""
+
+
+class Work:
+    """See VersionStore. Opens the repository for each operation, and leaves no process behind."""
+
+    def __init__(self, workspace: Workspace, shape: Shape, clock: Clock, describe: Describe) -> None:
+        self._workspace = workspace
+        self._shape = shape
+        self._clock = clock
+        self._describe = describe
+        self._worktree = WorkTree(workspace.root, shape)
+        self._journal = Journal(workspace.versions_journal)
+
+    def ensure(self) -> HandEdits:
+        with self._writing() as repo:
+            edits = self._changes(repo).commit_hand_edits()
+            _tidy(repo)
+            return edits
+
+    def commit_hand_edits(self) -> HandEdits:
+        with self._writing() as repo:
+            return self._changes(repo).commit_hand_edits()
+
+    def commit(self, edits: Mapping[str, Edit], message: str, author: Author) -> str | None:
+        with self._writing() as repo:
+            return self._changes(repo).commit(edits, message, author)
+
+    def log(self, limit: int | None, within: Sequence[str], author: Author | None) -> Sequence[Version]:
+        with self._reading() as repo:
+            return history.log(repo, limit=limit, within=within, author=author)
+
+    def resolve(self, abbreviated: str) -> str:
+        with self._reading() as repo:
+            return history.resolve(repo, abbreviated, purge.renamed(self._workspace.version_ids))
+
+    def show(self, version: str) -> tuple[Version, Sequence[FileDiff]]:
+        with self._reading() as repo:
+            return history.show(repo, version)
+
+    def files_at(self, version: str, within: Sequence[str]) -> Mapping[str, bytes]:
+        with self._reading() as repo:
+            return history.files_at(repo, version, within)
+
+    def origin(self, path: str, line: bytes) -> Version | None:
+        with self._reading() as repo:
+            return history.origin(repo, path, line)
+
+    def plan_restore(self, version: str, owned: Owned) -> Plan:
+        with self._writing() as repo:
+            self._changes(repo).commit_hand_edits()
+            return plans.plan_restore(repo, version, owned)
+
+    def plan_undo(self, version: str, owned: Owned) -> Plan:
+        with self._writing() as repo:
+            self._changes(repo).commit_hand_edits()
+            return plans.plan_undo(repo, version, owned)
+
+    def purge(self, erase: Erase, reword: Reword) -> Mapping[str, str]:
+        with self._writing() as repo:
+            self._changes(repo).commit_hand_edits()
+            ids = purge.build(repo, erase, reword)
+        with self._writing():  # whoever opens a history whose successor is ready, puts that in its place
+            return ids
+
+    @contextmanager
+    def _writing(self) -> Iterator[Repository]:
+        """The repository, with all done that was left undone, and nobody else at work in it."""
+        git_dir = place.find(self._workspace)
+        if not git_dir.is_dir():
+            place.make(git_dir, self._workspace, self._shape.filters)
+        locks.check(git_dir, self._workspace.root)
+        purge.finish(git_dir, self._journal, self._workspace.version_ids)
+        with Repository(git_dir, self._workspace.root) as repo:
+            roll_forward(repo, self._journal, self._worktree)
+            yield repo
+
+    @contextmanager
+    def _reading(self) -> Iterator[Repository]:
+        """The repository as it is."""
+        git_dir = place.find(self._workspace)
+        with Repository(git_dir, self._workspace.root) as repo:
+            if not git_dir.is_dir() or repo.commit_id("HEAD") is None:
+                raise VersionError("unknown", "there is no version yet")
+            yield repo
+
+    def _changes(self, repo: Repository) -> Changes:
+        return Changes(repo, self._worktree, self._journal, self._clock, self._describe)
+
+
+def _tidy(repo: Repository) -> None:
+    """Keep the number of files small; nothing is thrown away."""
+    count = repo.run("count-objects").split()[0]
+    if int(count) > _MANY_LOOSE:
+        repo.run("repack", "-d", "-l", "-q")

@@ -1,0 +1,188 @@
+"""The files of the history as they lie on disk."""
+
+import hashlib
+import logging
+import os
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from nanobot.errors import VersionError
+from nanobot.ports import Edit, Shape
+from nanobot.store.private import private_folder, remove_stale_temps, replace, sync_folder
+from nanobot.workspace import PRIVATE_FILE, VERSIONED_FILES, VERSIONED_FOLDERS, is_versioned
+
+log = logging.getLogger(__name__)
+
+MAX_SIZE = 1_000_000
+"""Bytes of a file; a larger one is not kept."""
+
+_BINARY_HEAD = 8000  # bytes that are looked at for a NUL, as git does
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_TRIES = 5
+_TOPS = (*VERSIONED_FILES, *VERSIONED_FOLDERS, "memory")
+
+
+def blob_id(data: bytes) -> str:
+    """The id of a content in git."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+@dataclass(slots=True)
+class Found:
+    """The files on disk: content and executable bit by path, and those that are not kept, with the reason."""
+
+    files: dict[str, tuple[bytes, bool]] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+
+class WorkTree:
+    """Reads and replaces the files that are versioned; links are never followed."""
+
+    def __init__(self, root: Path, shape: Shape) -> None:
+        self._root = root
+        self._shape = shape
+
+    def scan(self, within: Sequence[str] = ()) -> Found:
+        """All of them as they are, in these files and folders or everywhere."""
+        found = Found()
+        for top in within or _TOPS:
+            if not self._is_behind_link(top, found):
+                self._walk(top, found)
+        return found
+
+    def read(self, path: str) -> bytes | None:
+        """The versioned part of a file, None if there is none. Raises VersionError if it cannot be known."""
+        found = self.scan([path])
+        if path in found.skipped:
+            raise VersionError("refused", f"{path} is not kept in the history ({found.skipped[path]})", paths=[path])
+        return found.files[path][0] if path in found.files else None
+
+    def checked(self, edits: Mapping[str, Edit]) -> Mapping[str, Edit]:
+        """The edits without what is not versioned, those that take a file away first.
+
+        Raises VersionError for a place or a size that is not kept.
+        """
+        for path, edit in edits.items():
+            inside = PurePosixPath(path)
+            if str(inside) != path or ".." in inside.parts or not is_versioned(inside):
+                raise VersionError("refused", f"{path!r} is not kept in the history", paths=[path])
+            if len(edit.after or b"") > MAX_SIZE:
+                raise VersionError("refused", f"{path} would be larger than {MAX_SIZE:,} bytes", paths=[path])
+        shaped = [(p, Edit(self._versioned(p, e.before), self._versioned(p, e.after))) for p, e in edits.items()]
+        return dict(sorted(shaped, key=lambda item: item[1].after is not None))
+
+    def expect(self, edits: Mapping[str, Edit]) -> None:
+        """Raise VersionError `conflict` unless all files are as the edits found them."""
+        others = [path for path, edit in edits.items() if self.read(path) != edit.before]
+        if others:
+            raise VersionError("conflict", f"changed meanwhile: {', '.join(others)}", paths=others)
+
+    def write(self, path: str, expected: bytes | None, content: bytes | None) -> bool:
+        """Put a versioned content in place of another; False if the file is not, or no longer, as expected.
+
+        Raises VersionError, also for what cannot be written without following a link.
+        """
+        target = self._root / path
+        try:
+            for _ in range(_TRIES):
+                raw = self._raw(path)
+                if self._versioned(path, raw) != expected:
+                    return False
+                if self._replace(target, path, raw, content):
+                    return True
+        except OSError as error:
+            why = f"{path} cannot be written: {error.strerror or error}"
+            raise VersionError("failed", why, paths=[path]) from error
+        return False
+
+    def clear(self, paths: Sequence[str]) -> None:
+        """Remove what a killed process left half written beside these files."""
+        for folder in {(self._root / path).parent for path in paths}:
+            if folder.is_dir():
+                remove_stale_temps(folder)
+
+    def _versioned(self, path: str, data: bytes | None) -> bytes | None:
+        return None if data is None else self._shape.versioned(path, data)
+
+    def _replace(self, target: Path, path: str, raw: bytes | None, content: bytes | None) -> bool:
+        if content is None:
+            if raw is not None:
+                target.unlink()
+                sync_folder(target.parent)
+            return True
+        mode = PRIVATE_FILE if raw is None else target.stat(follow_symlinks=False).st_mode & 0o777
+        data = self._shape.on_disk(path, content, raw)
+        private_folder(target.parent)
+        return replace(target, data, mode, only_if=lambda: self._raw(path) == raw)
+
+    def _raw(self, path: str) -> bytes | None:
+        """All of a file, None if there is none."""
+        found = Found()
+        if self._is_behind_link(path, found):
+            raise OSError("a link is in the way")
+        try:
+            info = (self._root / path).lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if not stat.S_ISREG(info.st_mode):
+            raise OSError("it is not a plain file")
+        return _bytes_of(self._root / path)
+
+    def _is_behind_link(self, path: str, found: Found) -> bool:
+        folder = self._root
+        for part in PurePosixPath(path).parts:
+            folder /= part
+            if folder.is_symlink():
+                found.skipped[str(folder.relative_to(self._root))] = "link"
+                return True
+        return False
+
+    def _walk(self, path: str, found: Found) -> None:
+        """Take in a file, or all files in a folder."""
+        full = self._root / path
+        try:
+            info = full.lstat()
+            if stat.S_ISDIR(info.st_mode):
+                names = _names(full)
+                if ".git" in names and path != "memory":
+                    found.skipped[path] = "repository"  # it has a history of its own
+                    return
+                for name in names:
+                    self._walk(f"{path}/{name}", found)
+            elif is_versioned(PurePosixPath(path)):
+                self._take(path, info, found)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            found.skipped[path] = "unreadable"
+            log.warning("%s is not kept in the history: %s", path, error.strerror or error)
+
+    def _take(self, path: str, info: os.stat_result, found: Found) -> None:
+        if stat.S_ISLNK(info.st_mode) or not stat.S_ISREG(info.st_mode):
+            found.skipped[path] = "link"
+        elif info.st_size > MAX_SIZE:
+            found.skipped[path] = "large"
+        else:
+            data = _bytes_of(self._root / path)
+            if b"\0" in data[:_BINARY_HEAD] and not data.startswith(_UTF16):
+                found.skipped[path] = "binary"
+            else:
+                found.files[path] = self._shape.versioned(path, data), bool(info.st_mode & stat.S_IXUSR)
+
+
+def beneath(skipped: Mapping[str, str]) -> Callable[[str], bool]:
+    """Whether a path is one of these, or in one: then nothing is known about it, least of all that it is gone."""
+    return lambda path: any(path == known or path.startswith(f"{known}/") for known in skipped)
+
+
+def _names(folder: Path) -> Sequence[str]:
+    with os.scandir(folder) as entries:
+        return sorted(entry.name for entry in entries)
+
+
+def _bytes_of(path: Path) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read()
