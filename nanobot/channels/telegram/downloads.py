@@ -1,0 +1,87 @@
+"""Fetches the files that people send."""
+
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+import httpx
+
+from nanobot.authority import Scope
+from nanobot.channels.platform import UnreachableError
+from nanobot.channels.telegram.api import Api
+from nanobot.channels.telegram.arriving import Arriving
+from nanobot.channels.telegram.failures import TooLargeError
+from nanobot.channels.telegram.limit import at_most
+from nanobot.messages import Attachment
+from nanobot.ports import Clock, Media
+
+log = logging.getLogger(__name__)
+
+MB = 1_000_000
+PUBLIC_LIMIT = 20 * MB
+"""Bytes that the public Bot API gives out (its documentation, getFile)."""
+
+OWN_LIMIT = 2000 * MB
+"""Bytes that a server of one's own gives out."""
+
+_PAUSES = (1.0, 4.0, None)
+_PATIENCE = 60.0
+_SLOWEST = 50_000  # bytes a second
+_PIECE = 1 << 18
+
+
+class Downloads:
+    """Brings files from Telegram into the folder of a scope."""
+
+    def __init__(self, api: Api, media: Media, clock: Clock) -> None:
+        self._api = api
+        self._media = media
+        self._clock = clock
+        self.limit = OWN_LIMIT if api.access.is_self_hosted else PUBLIC_LIMIT
+        self._client = httpx.AsyncClient(proxy=api.access.proxy, timeout=30, limits=httpx.Limits(max_connections=8))
+
+    async def fetch(self, scope: Scope, file: Arriving) -> Attachment:
+        """Keep a file. Raises TooLargeError, DeliveryError if it cannot be had after some tries, StoreError."""
+        if file.size > self.limit:
+            raise TooLargeError(f"{file.name} has {file.size} bytes")
+        for pause in _PAUSES:
+            try:
+                async with at_most(self._clock, _PATIENCE + file.size / _SLOWEST):
+                    return await self._once(scope, file)
+            except TimeoutError as error:
+                if pause is None:
+                    raise UnreachableError(f"{file.name} did not come in time", may_have_arrived=False) from error
+            except UnreachableError as error:
+                if pause is None:
+                    raise
+                log.info("telegram file %s: %s", file.name, error)
+            await self._clock.sleep(pause)
+        raise AssertionError("the last pause is None")
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def _once(self, scope: Scope, file: Arriving) -> Attachment:
+        told = await self._api.ask(self._api.bot.get_file(file.id))
+        if not (told.file_path or "").startswith("http"):
+            raise UnreachableError(
+                f"{file.name} cannot be fetched: the server gives no address", may_have_arrived=False
+            )
+        async with aclosing(self._pieces(told.file_path or "")) as pieces:
+            return await self._media.save(scope, file.name, file.mime, pieces)
+
+    async def _pieces(self, url: str) -> AsyncGenerator[bytes]:
+        """The content of a file, no more of it than the limit. Errors come without the address: the token is in it."""
+        received = 0
+        try:
+            async with self._client.stream("GET", url) as answer:
+                if answer.status_code != httpx.codes.OK:
+                    raise UnreachableError(f"Telegram answered {answer.status_code}", may_have_arrived=False)
+                async for piece in answer.aiter_bytes(_PIECE):
+                    received += len(piece)
+                    if received > self.limit:
+                        raise TooLargeError(f"more than {self.limit} bytes came")
+                    yield piece
+        except httpx.HTTPError as error:
+            raise UnreachableError(f"the file broke off: {type(error).__name__}", may_have_arrived=False) from None

@@ -1,0 +1,110 @@
+"""What people say: from Telegram's message to ours."""
+
+from collections.abc import Sequence
+
+from telegram import Message, User
+
+from nanobot.channels.access import Admission, Contact, Meant
+from nanobot.channels.telegram.addressed import meant, own_words
+from nanobot.channels.telegram.answers import Answers
+from nanobot.channels.telegram.arriving import files_in
+from nanobot.channels.telegram.contents import Contents
+from nanobot.channels.telegram.described import described
+from nanobot.channels.telegram.downloads import Downloads
+from nanobot.channels.telegram.ids import inbound_id
+from nanobot.channels.telegram.moved import Moved
+from nanobot.channels.telegram.people import address, is_nobody, is_private, plain_name, sender_of
+from nanobot.channels.telegram.settings import House
+from nanobot.messages import InboundMessage
+from nanobot.ports import Publish
+
+_STRONGEST: Sequence[Meant] = ("command", "mention", "reply", "none")
+
+
+class Hearing:
+    """Lets through the door who may talk, and publishes what they say. Everything here may raise StoreError."""
+
+    def __init__(self, me: User, house: House, downloads: Downloads, moved: Moved, publish: Publish) -> None:
+        """`me` is who the bot is on Telegram."""
+        self._me = me
+        self._door = house.door
+        self._answers = Answers(house, moved)
+        self._contents = Contents(me, house, downloads, self._answers)
+        self._moved = moved
+        self._publish = publish
+
+    async def said(self, messages: Sequence[Message]) -> None:
+        """Publish a message, or the pictures of an album as one. Service messages are none."""
+        first = messages[0]
+        if not any(map(_has_content, messages)):
+            return
+        admission = await self.admission(messages)
+        if admission is None:
+            return
+        content = await self._contents.of(messages, admission)
+        if content is None:
+            return
+        await self._publish(
+            InboundMessage(
+                id=inbound_id(first.chat_id, first.message_id),
+                address=address(await self._moved.original(first.chat_id), first),
+                sender=sender_of(first),
+                authority=admission.authority,
+                text=content.text,
+                files=content.files,
+                chat_title=_title(first),
+                quotes=content.quotes,
+                to_bot=admission.to_bot,
+            )
+        )
+
+    async def edited(self, message: Message) -> None:
+        """Publish the new wording of a message; an edit that changes no words (a moving location) is none."""
+        text = own_words(message, self._me)
+        if not text:
+            return
+        admission = await self.admission([message])
+        if admission is None:
+            return
+        original = inbound_id(message.chat_id, message.message_id)
+        await self._publish(
+            InboundMessage(
+                id=f"{original}:edit:{int(message.edit_date.timestamp()) if message.edit_date else 0}",
+                address=address(await self._moved.original(message.chat_id), message),
+                sender=sender_of(message),
+                authority=admission.authority,
+                text=text,
+                chat_title=_title(message),
+                corrects=original,
+                to_bot=admission.to_bot,
+            )
+        )
+
+    async def admission(self, messages: Sequence[Message]) -> Admission | None:
+        """Whether its sender may say this here."""
+        first, chat = messages[0], await self._moved.original(messages[0].chat_id)
+        ways = {meant(message, self._me) for message in messages}
+        contact = Contact(
+            id=inbound_id(first.chat_id, first.message_id),
+            address=address(chat, first),
+            sender=sender_of(first),
+            groups=() if is_private(first) else tuple(dict.fromkeys((str(chat), str(first.chat_id)))),
+            meant=next(way for way in _STRONGEST if way in ways),
+            text=own_words(first, self._me),
+            is_bot=is_nobody(first),
+        )
+        return await self._door.admit(contact)
+
+    async def apologize(self, messages: Sequence[Message]) -> None:
+        """A bug of ours kept us from reading this; whoever may talk is told."""
+        admission = await self.admission(messages)
+        if admission is not None and admission.to_bot:
+            await self._answers.tell(messages[0], "bug")
+
+
+def _has_content(message: Message) -> bool:
+    return bool(message.text or message.caption or files_in(message) or described(message))
+
+
+def _title(message: Message) -> str:
+    return "" if is_private(message) else plain_name(message.chat.title or "")

@@ -1,0 +1,137 @@
+"""Takes updates in: when one is dealt with, what a person said in it is on the bus."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from weakref import WeakValueDictionary
+
+from telegram import Message, Update
+
+from nanobot.channels.telegram.albums import Albums
+from nanobot.channels.telegram.api import Api, Json
+from nanobot.channels.telegram.delays import back_off
+from nanobot.channels.telegram.hearing import Hearing
+from nanobot.channels.telegram.joining import Joining
+from nanobot.channels.telegram.moved import Moved
+from nanobot.channels.telegram.presses import Presses
+from nanobot.errors import StoreError
+from nanobot.ports import Clock
+
+log = logging.getLogger(__name__)
+
+Work = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Desks:
+    """Who deals with what."""
+
+    hearing: Hearing
+    presses: Presses
+    joining: Joining
+    moved: Moved
+
+
+class Inbox:
+    """In order within a chat, chats side by side. What hits a bug is logged, its sender told, and the next goes on."""
+
+    def __init__(self, api: Api, clock: Clock, desks: Desks) -> None:
+        self._api = api
+        self._clock = clock
+        self._desks = desks
+        self._albums = Albums(clock)
+        self._orders: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+
+    async def take(self, raw: Json, *, patient: bool) -> bool:
+        """Deal with an update; whether that was done.
+
+        What cannot be stored is tried again until it can, if `patient`; otherwise this returns False at once, and
+        the update has to be brought again.
+        """
+        try:
+            await self._take(raw, patient)
+        except StoreError as error:
+            log.warning("telegram update %s cannot be stored: %s", raw["update_id"], error)
+            return False
+        except Exception:  # the boundary of an update: the others go on
+            log.exception("telegram update %s could not be dealt with", raw["update_id"])
+        return True
+
+    async def is_welcome(self, raw: Json) -> bool:
+        """Whether a message is to be kept even if nothing follows it. Raises StoreError."""
+        update = Update.de_json(dict(raw), self._api.bot)
+        return update.message is not None and await self._desks.hearing.admission([update.message]) is not None
+
+    async def _take(self, raw: Json, patient: bool) -> None:
+        update, desks = Update.de_json(dict(raw), self._api.bot), self._desks
+        if (message := update.message) is not None:
+            if message.media_group_id is not None:
+                await self._album(message, patient)
+            else:
+                await self._in_order(message.chat_id, lambda: self._message(message), patient)
+        elif (edited := update.edited_message) is not None:
+            await self._in_order(edited.chat_id, lambda: desks.hearing.edited(edited), patient)
+        elif (press := update.callback_query) is not None:
+            chat = press.message.chat.id if press.message else press.from_user.id
+            await self._in_order(chat, lambda: desks.presses.pressed(press), patient)
+        elif (change := update.my_chat_member) is not None:
+            await self._in_order(change.chat.id, lambda: desks.joining.changed(change), patient)
+
+    async def _message(self, message: Message) -> None:
+        if message.migrate_to_chat_id is not None:
+            await self._desks.moved.learn(message.chat_id, message.migrate_to_chat_id)
+        elif message.migrate_from_chat_id is not None:
+            await self._desks.moved.learn(message.migrate_from_chat_id, message.chat_id)
+        else:
+            await self._said([message])
+
+    async def _album(self, message: Message, patient: bool) -> None:
+        """The first picture to come waits for the others, and takes all of them; they wait for that."""
+        album, is_first = self._albums.join(message)
+        if not is_first:
+            await album.dealt_with()
+            return
+        try:
+            async with self._order(message.chat_id):
+                items = await self._albums.complete(album)
+                await self._kept(lambda: self._said(items), patient)
+        except StoreError as error:
+            album.over(error)
+            raise
+        finally:
+            album.over()
+
+    async def _said(self, messages: Sequence[Message]) -> None:
+        try:
+            await self._desks.hearing.said(messages)
+        except StoreError:
+            raise
+        except Exception:
+            await self._desks.hearing.apologize(messages)
+            raise
+
+    async def _in_order(self, chat: int, work: Work, patient: bool) -> None:
+        async with self._order(chat):
+            await self._kept(work, patient)
+
+    def _order(self, chat: int) -> asyncio.Lock:
+        """Held by what is being dealt with in a chat; asyncio's locks are given in the order of asking."""
+        lock = self._orders.get(chat)
+        if lock is None:
+            lock = self._orders[chat] = asyncio.Lock()
+        return lock
+
+    async def _kept(self, work: Work, patient: bool) -> None:
+        failed = 0
+        while True:
+            try:
+                await work()
+            except StoreError as error:
+                if not patient:
+                    raise
+                failed += 1
+                log.warning("what came from Telegram cannot be stored: %s; trying again", error)
+                await self._clock.sleep(back_off(failed))
+            else:
+                return

@@ -1,0 +1,66 @@
+"""Buttons under messages: Telegram hands back at most 64 bytes of a choice, so what stands behind it is kept here."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+from telegram import InlineKeyboardButton, InlineKeyboardMarkup
+
+from nanobot.messages import Button
+from nanobot.ports import Bookmarks
+
+_PREFIX = "telegram:keyboard:"
+_CHOSEN = "chosen"
+_ROW = 24
+"""Characters of labels that stand well side by side on a phone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a press means: the id of the question, and what was chosen."""
+
+    answers: str
+    value: str
+
+
+class _Offer(msgspec.Struct):
+    answers: str
+    values: list[str]
+
+
+class Keyboards:
+    """Makes buttons, and knows what those that were pressed stand for."""
+
+    def __init__(self, bookmarks: Bookmarks) -> None:
+        self._bookmarks = bookmarks
+
+    async def offer(self, question: str, buttons: Sequence[Button]) -> InlineKeyboardMarkup | None:
+        """The keyboard for a question with this id; None if nothing is offered. Raises StoreError."""
+        if not buttons:
+            return None
+        name = hashlib.sha256(question.encode()).hexdigest()[:24]
+        offer = _Offer(question, [button.value for button in buttons])
+        await self._bookmarks.mark(_PREFIX + name, msgspec.json.encode(offer).decode())
+        keys = [InlineKeyboardButton(each.label, callback_data=f"{name}:{n}") for n, each in enumerate(buttons)]
+        is_short = sum(len(each.label) for each in buttons) <= _ROW
+        return InlineKeyboardMarkup([keys] if is_short else [[key] for key in keys])
+
+    async def chosen(self, data: str) -> Choice | None:
+        """What a button stands for; None if the choice is over. Raises StoreError."""
+        name, _, number = data.partition(":")
+        offers = await self._bookmarks.marks(_PREFIX + name)
+        if not number.isdecimal() or _PREFIX + name not in offers:
+            return None
+        offer = msgspec.json.decode(offers[_PREFIX + name], type=_Offer)
+        return Choice(offer.answers, offer.values[int(number)]) if int(number) < len(offer.values) else None
+
+    async def close(self, data: str) -> None:
+        """The choice was made. Raises StoreError."""
+        await self._bookmarks.mark(_PREFIX + data.partition(":")[0], "")
+
+
+def marked(keyboard: InlineKeyboardMarkup | None, data: str) -> InlineKeyboardMarkup | None:
+    """What stands under a question once this was chosen."""
+    keys = [key for row in keyboard.inline_keyboard for key in row if key.callback_data == data] if keyboard else []
+    return InlineKeyboardMarkup([[InlineKeyboardButton(f"✓ {keys[0].text}", callback_data=_CHOSEN)]]) if keys else None

@@ -1,0 +1,27 @@
+"""A limit by the clock on the wall."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from nanobot.ports import Clock
+
+
+@asynccontextmanager
+async def at_most(clock: Clock, seconds: float) -> AsyncIterator[None]:
+    """End what stands inside after this time, and raise TimeoutError.
+
+    The timeouts of HTTP clients start again with every byte.
+    """
+    async with asyncio.timeout(None) as scope:
+        watcher = asyncio.create_task(_expire(clock, seconds, scope))
+        try:
+            yield
+        finally:
+            watcher.cancel()
+            await asyncio.wait([watcher])
+
+
+async def _expire(clock: Clock, seconds: float, scope: asyncio.Timeout) -> None:
+    await clock.sleep(seconds)
+    scope.reschedule(asyncio.get_running_loop().time())

@@ -1,0 +1,89 @@
+"""The line to Telegram: requests that are repeated until it answers, and how that goes."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import TypeVar
+
+from telegram.error import Conflict, RetryAfter, TelegramError
+
+from nanobot.channels.platform import PlatformStatus, RefusedTokenError
+from nanobot.channels.telegram.api import Api
+from nanobot.channels.telegram.delays import back_off
+from nanobot.channels.telegram.failures import is_refused_token, seconds
+from nanobot.channels.telegram.limit import at_most
+from nanobot.ports import Clock
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_CONFLICT_PAUSE = 5.0
+_CONFLICT = (
+    "another program receives the messages of this bot (409 Conflict). Only one can: stop the other one, or give "
+    "this bot a token of its own. I keep trying"
+)
+
+
+class Line:
+    """Whether we hear Telegram; sending does not depend on it."""
+
+    def __init__(self, api: Api, clock: Clock) -> None:
+        self._api = api
+        self._clock = clock
+        self._since: datetime | None = None
+        self._trouble = "not connected yet"
+        self.bot = ""
+
+    def status(self) -> PlatformStatus:
+        """How it is going."""
+        return PlatformStatus(self.bot, self._since, self._trouble)
+
+    def heard(self) -> None:
+        """Telegram has answered, or called."""
+        if self._trouble:
+            log.info("telegram: connected%s", f" as {self.bot}" if self.bot else "")
+        self._since = self._since or self._clock.now()
+        self._trouble = ""
+
+    def lost(self, trouble: str) -> None:
+        """We do not hear it, because of this; said in the log when it is news."""
+        if trouble != self._trouble:
+            log.warning("telegram: %s", trouble)
+        self._since, self._trouble = None, trouble
+
+    def closed(self) -> None:
+        """Nobody listens any more; why, if it is known, stays said."""
+        self._since = None
+        self._trouble = self._trouble or "not connected"
+
+    async def persistently(self, request: Callable[[], Awaitable[T]], limit: float) -> T:
+        """What a request gives, made again until it does, each try within `limit` seconds.
+
+        Raises RefusedTokenError.
+        """
+        failed = 0
+        while True:
+            failed += 1
+            try:
+                async with at_most(self._clock, limit):
+                    return await request()
+            except TimeoutError:
+                self.lost(f"no answer within {limit:.0f} s")
+                pause = back_off(failed)
+            except TelegramError as error:
+                pause = self._pause(error, failed)
+            await self._clock.sleep(pause)
+
+    def _pause(self, error: TelegramError, failed: int) -> float:
+        if is_refused_token(error):
+            self.lost("the token is refused")
+            raise RefusedTokenError(
+                f"Telegram does not know this token ({self._api.plain(error)}). Ask @BotFather for the bot's token, "
+                "put it into telegram.token, and check telegram.api_base if you have set it."
+            ) from None
+        if isinstance(error, Conflict):
+            self.lost(_CONFLICT)
+            return max(_CONFLICT_PAUSE, back_off(failed))
+        self.lost(self._api.plain(error))
+        return max(back_off(failed), seconds(error) if isinstance(error, RetryAfter) else 0)

@@ -1,0 +1,66 @@
+"""What Telegram has to be told."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from nanobot.channels.access import Door
+from nanobot.i18n import Language
+from nanobot.messages import Address, OutboundMessage
+from nanobot.ports import Bookmarks, Clock, Media, Transcriber
+
+NAME = "telegram"
+"""The channel's name, as in Address.channel and at the head of each id."""
+
+PUBLIC_API = "https://api.telegram.org"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """Where the Bot API is, and as whom to talk there. Files come from {api_base}/file/bot…"""
+
+    token: str = field(repr=False)
+    api_base: str = PUBLIC_API
+    proxy: str | None = field(default=None, repr=False)
+
+    @property
+    def is_self_hosted(self) -> bool:
+        """Whether this is a server of one's own: it takes and gives larger files."""
+        return self.api_base.rstrip("/") != PUBLIC_API
+
+    def without_token(self, text: str) -> str:
+        """A text that can be shown and logged."""
+        return text.replace(self.token, "<token>")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Webhook:
+    """How Telegram reaches us: `url` is the public address; its path counts here, too. `secret` None: made up."""
+
+    url: str
+    listen: str = "127.0.0.1"
+    port: int = 8443
+    secret: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class MenuCommand:
+    """A command in the menu; `help` says in one line what it does, in each language."""
+
+    name: str
+    help: Mapping[Language, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """What the channel uses of the house.
+
+    `notify` sends what the channel itself has to say (Bus.send); `language` is the one spoken at an address.
+    """
+
+    door: Door
+    media: Media
+    transcriber: Transcriber | None
+    bookmarks: Bookmarks
+    clock: Clock
+    notify: Callable[[OutboundMessage], Awaitable[None]]
+    language: Callable[[Address], Language]

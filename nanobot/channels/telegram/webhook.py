@@ -1,0 +1,98 @@
+"""The server that Telegram calls."""
+
+import asyncio
+import hmac
+import json
+import logging
+import secrets
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from nanobot.channels.telegram.api import ALLOWED, Api, Json
+from nanobot.channels.telegram.held import Held
+from nanobot.channels.telegram.inbox import Inbox
+from nanobot.channels.telegram.line import Line
+from nanobot.channels.telegram.receipts import Receipts
+from nanobot.channels.telegram.settings import Webhook
+from nanobot.errors import NanobotError, StoreError
+
+log = logging.getLogger(__name__)
+
+_HEADER = "X-Telegram-Bot-Api-Secret-Token"
+_LIMIT = 30.0
+_MOST_BYTES = 4 << 20
+
+
+class WebhookServer:
+    """Answers 200 when an update is on the bus, 503 when it cannot be stored: then Telegram brings it again.
+
+    Telegram brings the pictures of an album one after the other, each when the one before was answered; so those
+    that are to be kept whatever follows are held on disk meanwhile. One that will only be kept if a later one names
+    the bot is held in memory for that second: nothing that is not said to the bot is written down.
+    """
+
+    def __init__(self, settings: Webhook, api: Api, line: Line, held: Held) -> None:
+        self._settings = settings
+        self._api = api
+        self._line = line
+        self._held = held
+        self._secret = settings.secret or secrets.token_urlsafe(32)
+
+    async def run(self, inbox: Inbox, receipts: Receipts) -> None:
+        """Serve until cancelled. Raises RefusedTokenError, and NanobotError if the port cannot be used."""
+        app = web.Application(client_max_size=_MOST_BYTES)
+
+        async def receive(request: web.Request) -> web.Response:
+            return web.Response(status=await self._receive(request, inbox, receipts))
+
+        app.router.add_post(urlsplit(self._settings.url).path or "/", receive)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=5)
+        await runner.setup()
+        try:
+            await self._open(runner)
+            await self._line.persistently(self._announce, _LIMIT)
+            self._line.heard()
+            await asyncio.Event().wait()
+        finally:
+            await runner.cleanup()
+
+    async def _announce(self) -> bool:
+        allowed = json.loads(ALLOWED)
+        return await self._api.bot.set_webhook(self._settings.url, secret_token=self._secret, allowed_updates=allowed)
+
+    async def _open(self, runner: web.AppRunner) -> None:
+        where = self._settings
+        try:
+            await web.TCPSite(runner, where.listen, where.port).start()
+        except OSError as error:
+            raise NanobotError(
+                f"The webhook cannot listen at {where.listen}:{where.port} ({error.strerror or error}). Choose another "
+                "port in telegram.webhook, or stop what uses this one."
+            ) from error
+        log.info("telegram: the webhook listens at %s:%s", where.listen, where.port)
+
+    async def _receive(self, request: web.Request, inbox: Inbox, receipts: Receipts) -> int:
+        """Deal with a call; the status to answer with."""
+        if not hmac.compare_digest(request.headers.get(_HEADER, "").encode(), self._secret.encode()):
+            return 403
+        try:
+            update = await request.json()
+            is_picture = "media_group_id" in update.get("message", {})
+            update["update_id"] = int(update["update_id"])
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return 400
+        if is_picture:
+            return await self._hold(update, inbox, receipts)
+        is_done = await asyncio.shield(receipts.begin(update, patient=False))
+        return 200 if is_done else 503
+
+    async def _hold(self, update: Json, inbox: Inbox, receipts: Receipts) -> int:
+        try:
+            if await inbox.is_welcome(update):
+                await self._held.hold(update)
+        except StoreError as error:
+            log.warning("telegram update %s cannot be stored: %s", update["update_id"], error)
+            return 503
+        receipts.begin(update, patient=True)
+        return 200
