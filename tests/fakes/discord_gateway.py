@@ -1,6 +1,7 @@
 """The gateway of a fake Discord: sessions over a WebSocket, with resume, and all that can go wrong with it."""
 
 import asyncio
+import copy
 import json
 import secrets
 import zlib
@@ -112,7 +113,8 @@ class Gateway:
         return any(session.socket and not session.socket.dead for session in self.sessions.values())
 
     def tell(self, event: str, data: Json, room: Room | None) -> None:
-        """Tell every session that asked for such events."""
+        """Tell every session that asked for such events; what happens to the message later is another event."""
+        data = copy.deepcopy(data)
         if self._held is not None:
             self._held.append((event, data, room))
             return

@@ -37,8 +37,8 @@ class FakeDiscord:
         self.token = token
         self.api_base = ""
         self.world = World(now or (lambda: datetime.now(UTC)))
-        self.rest = Rest(self.world, token, self._changed)
-        self.gateway = Gateway(token, self._ready, self._changed)
+        self.rest = Rest(self.world, token, self.changed)
+        self.gateway = Gateway(token, self._ready, self.changed)
         self.world.emit = self.gateway.tell
         self._news = asyncio.Event()
         self._runner: web.AppRunner | None = None
@@ -81,7 +81,8 @@ class FakeDiscord:
                 self._news.clear()
                 await self._news.wait()
 
-    def _changed(self) -> None:
+    def changed(self) -> None:
+        """Let those who wait in `until` look again."""
         self._news.set()
 
     def _ready(self) -> tuple[Json, Sequence[tuple[str, Json]]]:
@@ -118,7 +119,9 @@ class FakeDiscord:
         return self.world.add(Room(self.world.snowflakes.new(), name, THREAD, parent.guild, parent.id))
 
     def dm(self, person: Person) -> Room:
-        return self.world.add(Room(self.world.snowflakes.new(), person.name, DM, person=person))
+        """The bot's conversation with somebody."""
+        known = (room for room in self.world.rooms.values() if room.kind == DM and room.person == person)
+        return next(known, None) or self.world.add(Room(self.world.snowflakes.new(), person.name, DM, person=person))
 
     # What people do.
 

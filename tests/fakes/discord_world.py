@@ -46,7 +46,7 @@ class Person:
     def payload(self) -> Json:
         return {
             "id": self.id,
-            "username": self.name.lower(),
+            "username": self.name if self.bot else self.name.lower(),
             "global_name": None if self.bot else self.name,
             "discriminator": "0",
             "avatar": None,

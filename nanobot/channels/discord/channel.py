@@ -1,39 +1,24 @@
 """Discord, as the rest of nanobot sees it."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from nanobot.channels.access import Door
 from nanobot.channels.discord.downloads import Downloads
 from nanobot.channels.discord.rest import Rest
 from nanobot.channels.discord.seen import Seen
 from nanobot.channels.discord.sending import Desk, Sending
-from nanobot.channels.discord.settings import Settings, SlashCommand
+from nanobot.channels.discord.settings import MenuCommand, Settings, Surroundings
 from nanobot.channels.discord.slash import Interactions
 from nanobot.channels.platform import PlatformStatus
 from nanobot.errors import NanobotError
-from nanobot.i18n import Language
-from nanobot.messages import Address
-from nanobot.ports import Bookmarks, Clock, Media, Publish
+from nanobot.ports import Publish
 
 if TYPE_CHECKING:
     from nanobot.channels.discord.client import Client
 
 FILE_LIMIT = 10 * 2**20
 """Bytes of a file that Discord takes everywhere; servers with boosts take more."""
-
-
-@dataclass(frozen=True, slots=True)
-class House:
-    """What the channel uses of the house."""
-
-    door: Door
-    media: Media
-    bookmarks: Bookmarks
-    clock: Clock
-    language: Callable[[Address], Language]
 
 
 class Discord(Sending):
@@ -43,12 +28,12 @@ class Discord(Sending):
     read afterwards in the chats where the bot was talked to before; edits made meanwhile are not.
     """
 
-    def __init__(self, settings: Settings, house: House, commands: Sequence[SlashCommand]) -> None:
+    def __init__(self, settings: Settings, around: Surroundings, commands: Sequence[MenuCommand]) -> None:
         """`commands` become Discord's slash commands."""
         self._rest = Rest(settings.api_base, settings.token)
-        super().__init__(self._rest, Desk(house.media, house.bookmarks, house.language, self._file_limit))
+        super().__init__(self._rest, Desk(around.media, around.bookmarks, around.language, self._file_limit))
         self._settings = settings
-        self._house = house
+        self._around = around
         self._commands = commands
         self._client: Client | None = None
         self._bot = ""
@@ -64,20 +49,17 @@ class Discord(Sending):
         from nanobot.channels.discord.hearing import Ears, Hearing
         from nanobot.channels.discord.listening import listen
 
-        house, seen = self._house, Seen(self._house.bookmarks)
+        around, seen = self._around, Seen(self._around.bookmarks)
         await seen.load()
-        interactions = Interactions(self._rest, house.bookmarks)
+        interactions = Interactions(self._rest, around.bookmarks)
         ears = Ears(
-            door=house.door,
-            downloads=Downloads(self._rest, house.media, house.clock),
+            around=around,
+            downloads=Downloads(self._rest, around.media, around.clock),
             interactions=interactions,
-            bookmarks=house.bookmarks,
-            clock=house.clock,
-            language=house.language,
             commands=frozenset(command.name for command in self._commands),
         )
         hearing = Hearing(ears, seen, self._settings.catch_up)
-        self._client = Client(self._settings, hearing, house.clock, self._changed)
+        self._client = Client(self._settings, hearing, around.clock, self._changed)
         try:
             await listen(self._client, hearing, interactions, self._commands, publish)
         except NanobotError as error:
@@ -97,7 +79,7 @@ class Discord(Sending):
     def _changed(self, connected: bool) -> None:
         if connected and self._client and self._client.user:
             self._bot = f"@{self._client.user.name}"
-        self._since = (self._since or self._house.clock.now()) if connected else None
+        self._since = (self._since or self._around.clock.now()) if connected else None
         self._trouble = "" if connected else "the connection to Discord is broken; it is being restored"
 
     def _file_limit(self, channel: str) -> int:

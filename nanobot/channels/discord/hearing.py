@@ -1,7 +1,7 @@
 """What people say on Discord, on its way to the bus."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import discord
 
-from nanobot.channels.access import Admission, Contact, Door
+from nanobot.channels.access import Admission, Contact
 from nanobot.channels.discord.buttons import pressed
 from nanobot.channels.discord.downloads import Downloads
 from nanobot.channels.discord.ids import BY_BOT, MessageId
@@ -27,13 +27,13 @@ from nanobot.channels.discord.reading import (
 )
 from nanobot.channels.discord.rows import Job, Rows
 from nanobot.channels.discord.seen import Seen
-from nanobot.channels.discord.settings import CatchUp
+from nanobot.channels.discord.settings import CatchUp, Surroundings
 from nanobot.channels.discord.slash import Interaction, Interactions
 from nanobot.channels.discord.wording import names_me, readable
 from nanobot.errors import StoreError
 from nanobot.i18n import Language
-from nanobot.messages import Address, Attachment, InboundMessage
-from nanobot.ports import Bookmarks, Clock, Publish
+from nanobot.messages import Attachment, InboundMessage, OutboundMessage
+from nanobot.ports import Publish
 
 log = logging.getLogger(__name__)
 
@@ -42,12 +42,9 @@ log = logging.getLogger(__name__)
 class Ears:
     """What hearing needs. `commands` are the names that make a command of a text, written with "-"."""
 
-    door: Door
+    around: Surroundings
     downloads: Downloads
     interactions: Interactions
-    bookmarks: Bookmarks
-    clock: Clock
-    language: Callable[[Address], Language]
     commands: frozenset[str]
 
 
@@ -69,9 +66,10 @@ class Hearing:
 
     def __init__(self, ears: Ears, seen: Seen, catch_up: CatchUp) -> None:
         self._ears = ears
+        self._around = ears.around
         self._seen = seen
         self._catch_up = catch_up
-        self._guard = LoopGuard(ears.clock)
+        self._guard = LoopGuard(ears.around.clock)
         self._rows = Rows()
         self._client: discord.Client
         self._publish: Publish
@@ -125,7 +123,7 @@ class Hearing:
             log.exception("discord: chat %s: a message is left out", channel)
 
     async def _read_missed(self, channel: str) -> None:
-        since, now = self._seen.last(channel), self._ears.clock.now()
+        since, now = self._seen.last(channel), self._around.clock.now()
         try:
             messages = await missed(self._client, channel, since, self._catch_up, now)
         except discord.NotFound:
@@ -150,10 +148,10 @@ class Hearing:
         if by_bot and not names_me(message.content, names_in(message, self._me), by_role=False):
             return  # a reply pings us, too: two bots that reply would never end
         heard = _Heard(message, heard_id, Place.of(await self._known(message.channel)), by_bot)
-        admission = await self._ears.door.admit(self._contact(heard))
+        admission = await self._around.door.admit(self._contact(heard))
         if admission is None or (by_bot and not self._guard.lets(heard_id.channel)):
             return
-        await self._publish(await self._written(heard, admission))
+        await self._take(heard, admission)
         self._seen.note(str(heard_id))
         await self._seen.advance(heard_id.channel, message.id)
 
@@ -169,33 +167,50 @@ class Hearing:
             is_bot=heard.by_bot,
         )
 
-    async def _written(self, heard: _Heard, admission: Admission) -> InboundMessage:
-        message, place = heard.message, heard.place
-        language = self._ears.language(place.address)
+    async def _take(self, heard: _Heard, admission: Admission) -> None:
+        """Publish it; somebody who sent nothing but a file that did not arrive is told so instead."""
+        language = self._around.language(heard.place.address)
+        files, excuses = await self._fetched(heard, admission, language)
+        text = text_of(heard.message, names_in(heard.message, self._me), language)
+        quotes = tuple(quotes_of(heard.message, self._me, language))
+        if excuses and not (text or files or quotes):
+            await self._excuse(heard, "\n".join(excuses), to_bot=admission.to_bot)
+            return
         is_edit = heard.id.mark not in ("", BY_BOT)
-        files, excuses = ([], []) if is_edit else await self._fetched(message, admission, language)
-        text = text_of(message, names_in(message, self._me), language)
-        return InboundMessage(
+        message = InboundMessage(
             id=str(heard.id),
-            address=place.address,
-            sender=sender_of(message.author),
+            address=heard.place.address,
+            sender=sender_of(heard.message.author),
             authority=admission.authority,
             text="\n".join(filter(None, (text, *excuses))),
             files=tuple(files),
-            chat_title=place.title,
-            quotes=tuple(quotes_of(message, self._me, language)),
+            chat_title=heard.place.title,
+            quotes=quotes,
             corrects=str(replace(heard.id, mark="")) if is_edit else None,
             to_bot=admission.to_bot,
         )
+        await self._publish(message)
 
     async def _fetched(
-        self, message: discord.Message, admission: Admission, language: Language
+        self, heard: _Heard, admission: Admission, language: Language
     ) -> tuple[Sequence[Attachment], Sequence[str]]:
-        """The files that came along, and sentences about those that did not arrive."""
-        scope = admission.authority.scope
-        fetched = [await self._ears.downloads.fetch(file, scope, language) for file in files_of(message)]
+        """The files that came along, and sentences about those that did not arrive. An edit brings none."""
+        if heard.id.mark not in ("", BY_BOT):
+            return [], []
+        scope, attached = admission.authority.scope, files_of(heard.message)
+        fetched = [await self._ears.downloads.fetch(file, scope, language) for file in attached]
         files = [file for file in fetched if isinstance(file, Attachment)]
         return files, [excuse for excuse in fetched if isinstance(excuse, str)]
+
+    async def _excuse(self, heard: _Heard, text: str, *, to_bot: bool) -> None:
+        """The id is always the same, so that it is said once."""
+        if to_bot:
+            address, said = heard.place.address, str(heard.id)
+            await self._around.notify(
+                OutboundMessage(
+                    id=f"{said}:files", address=address, text=text, kind="notice", reply_to=said, failed=True
+                )
+            )
 
     # Slash commands and buttons.
 
@@ -203,7 +218,7 @@ class Hearing:
         place = Place.of(await self._known(raw.channel or discord.Object(int(call.channel))))
         answers, text = None, call.text
         if call.custom_id:
-            chosen = await pressed(call.custom_id, self._ears.bookmarks)
+            chosen = await pressed(call.custom_id, self._around.bookmarks)
             if chosen is None:
                 log.warning("discord: chat %s: a button that is not known", call.channel)
                 return
@@ -212,7 +227,7 @@ class Hearing:
         contact = Contact(
             id=str(heard_id), address=place.address, sender=sender, groups=place.groups, meant="command", text=text
         )
-        admission = await self._ears.door.admit(contact)
+        admission = await self._around.door.admit(contact)
         if admission is None:
             await self._ears.interactions.withdraw(call)
             return
@@ -232,7 +247,7 @@ class Hearing:
 
     @property
     def _me(self) -> discord.ClientUser:
-        return cast(discord.ClientUser, self._client.user)  # known since READY
+        return cast("discord.ClientUser", self._client.user)  # known since READY
 
     async def _known(self, channel: Any) -> Any:
         """The channel with its name and parent; a thread that slept is told by its number only."""

@@ -7,7 +7,7 @@ import discord
 
 from nanobot.channels.discord.client import Client
 from nanobot.channels.discord.hearing import Hearing
-from nanobot.channels.discord.settings import SlashCommand
+from nanobot.channels.discord.settings import MenuCommand
 from nanobot.channels.discord.slash import Interactions
 from nanobot.channels.platform import RefusedTokenError, UnreachableError
 from nanobot.errors import NanobotError
@@ -31,7 +31,7 @@ class RefusedIntentsError(NanobotError):
 
 
 async def listen(
-    client: Client, hearing: Hearing, interactions: Interactions, commands: Sequence[SlashCommand], publish: Publish
+    client: Client, hearing: Hearing, interactions: Interactions, commands: Sequence[MenuCommand], publish: Publish
 ) -> None:
     """Log in and hear what is said, until cancelled.
 

@@ -15,7 +15,7 @@ import aiohttp
 
 from nanobot import __version__
 from nanobot.channels.discord.failures import TooLargeError, failure
-from nanobot.channels.platform import UnreachableError
+from nanobot.channels.platform import RejectedError, UnreachableError
 
 SECONDS = 30.0
 """How long a request may take; one that carries a file has longer, by its size."""
@@ -62,8 +62,10 @@ class Rest:
         size = 0
         try:
             async with self._opened().get(url, timeout=timeout) as response:
+                if response.status >= 500 or response.status == 429:
+                    raise UnreachableError(f"the file server answered {response.status}", may_have_arrived=False)
                 if response.status != 200:
-                    raise failure(response.status, {}, response.headers)
+                    raise RejectedError(f"the file server answered {response.status}")
                 async for piece in response.content.iter_chunked(_PIECE):
                     size += len(piece)
                     if size > most:

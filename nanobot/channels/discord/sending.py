@@ -173,7 +173,7 @@ class Sending:
 
 
 def _body(part: Part) -> Body:
-    return cast(Body, part.body)  # all parts were made here
+    return cast("Body", part.body)  # all parts were made here
 
 
 def _channel(address: Address) -> str:

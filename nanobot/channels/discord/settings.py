@@ -1,9 +1,12 @@
 """What Discord has to be told."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 
+from nanobot.channels.access import Door
 from nanobot.i18n import Language
+from nanobot.messages import Address, OutboundMessage
+from nanobot.ports import Bookmarks, Clock, Media
 
 NAME = "discord"
 """The channel's name, as in Address.channel and at the head of each id."""
@@ -20,7 +23,7 @@ class CatchUp:
     age: float = 86400.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Where Discord is, and as whom to talk.
 
@@ -28,15 +31,30 @@ class Settings:
     from there. `heartbeat_timeout`: seconds without a sign of life after which a connection counts as dead.
     """
 
-    token: str
+    token: str = field(repr=False)
     api_base: str = "https://discord.com/api/v10"
     catch_up: CatchUp = CatchUp()
     heartbeat_timeout: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class SlashCommand:
+class MenuCommand:
     """A command in the menu; `help` says in one line what it does, in each language."""
 
     name: str
     help: Mapping[Language, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What Discord works with.
+
+    `notify` sends what the channel itself has to say (Bus.send); `language` is the one spoken at an address.
+    """
+
+    door: Door
+    media: Media
+    bookmarks: Bookmarks
+    clock: Clock
+    notify: Callable[[OutboundMessage], Awaitable[None]]
+    language: Callable[[Address], Language]
