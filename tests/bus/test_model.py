@@ -275,5 +275,5 @@ def test_it_does_what_a_naive_list_would_do() -> None:
     health = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
     run_state_machine_as_test(
         SpoolMachine,
-        settings=settings(max_examples=30, stateful_step_count=60, deadline=None, suppress_health_check=health),
+        settings=settings(max_examples=20, stateful_step_count=50, deadline=None, suppress_health_check=health),
     )
