@@ -1,6 +1,6 @@
 """What delivery needs of a chat platform, and how a platform says that it did not work."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -131,10 +131,12 @@ class Platform(Protocol):
         """Show for some seconds that the bot is at work. Raises a DeliveryError."""
         ...
 
-    async def find(self, message: OutboundMessage, part: Part, number: int) -> str | None:
+    async def find(
+        self, message: OutboundMessage, part: Part, number: int, *, known: Collection[str] = ()
+    ) -> str | None:
         """The platform's id of a part if it has arrived, looked up in the chat. Only if `can_find`.
 
-        Where no part is found, the id of the newest preview of `message.turn` will do: if it is not known yet, it is
-        edited into the part.
+        Where no part is found, that of a preview of `message.turn`, if there is a turn. Ids that are `known` are
+        not meant.
         """
         ...

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
@@ -116,7 +116,7 @@ class FakePlatform:
         self._messages: defaultdict[Address, dict[str, Shown]] = defaultdict(dict)
         self._ids = count(1)
         self._busy: set[str] = set()
-        self._silent_until: dict[str, float] = {}
+        self._silent_until: dict[str, tuple[float, Life]] = {}  # who was told
 
     def seen(self, address: Address) -> list[str]:
         """The texts that stand in a chat, from top to bottom."""
@@ -167,30 +167,41 @@ class FakePlatform:
     async def typing(self, address: Address) -> None:
         await self._ask("typing", address, lambda: None)
 
-    async def find(self, message: OutboundMessage, part: Part, number: int) -> str | None:
+    async def find(
+        self, message: OutboundMessage, part: Part, number: int, *, known: Collection[str] = ()
+    ) -> str | None:
         assert self.can_find
 
         def work() -> str | None:
-            newest_first = [(shown.key, name) for name, shown in reversed(self._messages[message.address].items())]
-            parts = [name for key, name in newest_first if key == f"{message.id}/{number}"]
-            previews = [name for key, name in newest_first if key.startswith(f"{message.turn}/")]
+            messages = self._messages[message.address].items()
+            meant = [(shown.key, name) for name, shown in messages if name not in known]
+            parts = [name for key, name in meant if key == f"{message.id}/{number}"]
+            previews = [name for key, name in meant if key.startswith(f"{message.turn}/")]
             return next(iter([*parts, *previews]), None)
 
         return await self._ask("find", message.address, work)
 
     async def _ask(self, method: Method, address: Address, work: Callable[[], T]) -> T:
         self.life.step()
-        now = self._clock.monotonic()
         assert address.chat not in self._busy, "two requests at once in a chat"
-        for place in ("", address.chat):
-            assert self._silent_until.get(place, 0.0) <= now + 1e-6, f"{method} to a chat that was told to be silent"
-        self.asked.append(Asked(now, method, address))
+        self.asked.append(Asked(self._clock.monotonic(), method, address))
         self._busy.add(address.chat)
         try:
             await (self._clock.sleep(self.latency) if self.latency else asyncio.sleep(0))
+            for place in ("", address.chat):
+                self._keep_silent(place)
             return self._outcome(method, address, work)
         finally:
             self._busy.discard(address.chat)
+
+    def _keep_silent(self, place: str) -> None:
+        """A process that was not told that it is to be silent, since it is a new one, is told."""
+        until, told = self._silent_until.get(place, (0.0, self.life))
+        left = until - self._clock.monotonic()
+        if left > 1e-6:
+            assert told is not self.life, "a request to a chat that was told to be silent"
+            self._silent_until[place] = (until, self.life)
+            raise FloodError("Too Many Requests", retry_after=left, everywhere=not place)
 
     def _outcome(self, method: Method, address: Address, work: Callable[[], T]) -> T:
         orders = self.faults[method]
@@ -201,7 +212,7 @@ class FakePlatform:
                     work()
             if isinstance(fault.error, FloodError):
                 place = "" if fault.error.everywhere else address.chat
-                self._silent_until[place] = self._clock.monotonic() + fault.error.retry_after
+                self._silent_until[place] = (self._clock.monotonic() + fault.error.retry_after, self.life)
             self.life.step()
             raise fault.error
         result = work()

@@ -19,6 +19,7 @@ from nanobot.channels.platform import (
     UnreachableError,
 )
 from nanobot.i18n import Language, say
+from nanobot.messages import OutboundMessage
 from nanobot.ports import Clock, Delivery, Outbox
 
 log = logging.getLogger(__name__)
@@ -116,19 +117,24 @@ class Sending:
             raise
 
     async def _look(self) -> None:
-        """Find the next part, or a preview of which nobody knows: it stands below the others, and goes on as one."""
-        number, address = self._arrived, self._message.address
-        what = f"finding {self._named(number)}"
-        find = partial(self._post.platform.find, self._message, self._parts[number], number)
-        found = await self._post.requests.make(address, lambda: step(what, find()))
+        """Find the next part, if it has arrived, or else a preview of which nobody knows: that one is removed."""
+        number = self._arrived
+        if found := await self._find(replace(self._message, turn=None)):
+            if self._parts[number].file is None:
+                self._live.appendleft(found)
+            else:
+                await self._note_arrival(number, found)
+                self._arrived += 1
+        elif number == 0 and self._message.turn is not None and (found := await self._find(self._message)):
+            self._stale.append(found)
+            await self._remove_stale()
         self.is_uncertain = False
-        if found is None or found in self._known:
-            return
-        if self._parts[number].file is None:
-            self._live.append(found)
-        else:
-            await self._note_arrival(number, found)
-            self._arrived += 1
+
+    async def _find(self, message: OutboundMessage) -> str | None:
+        number, platform = self._arrived, self._post.platform
+        what = f"finding {self._named(number)}"
+        find = partial(platform.find, message, self._parts[number], number, known=self._known)
+        return await self._post.requests.make(message.address, lambda: step(what, find()))
 
     async def _sent(self, number: int, part: Part) -> None:
         """The request and what is noted around it: what is not noted any more has an uncertain outcome."""

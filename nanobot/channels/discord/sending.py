@@ -1,7 +1,7 @@
 """What the bot says on Discord: fulfils the port Platform."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, cast
@@ -119,7 +119,9 @@ class Sending:
     async def typing(self, address: Address) -> None:
         await self._rest.call("POST", f"/channels/{_channel(address)}/typing")
 
-    async def find(self, message: OutboundMessage, part: Part, number: int) -> str | None:
+    async def find(
+        self, message: OutboundMessage, part: Part, number: int, *, known: Collection[str] = ()
+    ) -> str | None:
         """See Platform. Looks at the newest hundred messages."""
         if not self._me:
             self._me = str((await self._rest.call("GET", "/users/@me"))["id"])
@@ -128,7 +130,7 @@ class Sending:
             history = await self._rest.call("GET", f"/channels/{channel}/messages?limit={_SEARCHED}")
         except LostThreadError:
             return None
-        ours = [said for said in history if said["author"]["id"] == self._me]
+        ours = [said for said in history if said["author"]["id"] == self._me and f"{channel}:{said['id']}" not in known]
         found = arrived(ours, message, number, _body(part).text, part.file)
         return f"{channel}:{found}" if found else None
 

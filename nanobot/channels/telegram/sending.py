@@ -1,6 +1,6 @@
 """Single requests that show something on Telegram."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import TypeVar
 
 from telegram import InputFile, LinkPreviewOptions, Message, MessageEntity, ReplyParameters
@@ -91,7 +91,9 @@ class Sending:
             lambda chat, thread: self._api.bot.send_chat_action(chat, ChatAction.TYPING, message_thread_id=thread),
         )
 
-    async def find(self, message: OutboundMessage, part: Part, number: int) -> str | None:
+    async def find(
+        self, message: OutboundMessage, part: Part, number: int, *, known: Collection[str] = ()
+    ) -> str | None:
         """Nothing: see `can_find`."""
         return None
 
