@@ -86,6 +86,16 @@ class Workspace:
     def memory_file(self) -> Path:
         return self.memory / "MEMORY.md"
 
+    @property
+    def history(self) -> Path:
+        """What happened, and when: one episode a line."""
+        return self.memory / "history.jsonl"
+
+    @property
+    def history_cursor(self) -> Path:
+        """The number of the newest episode."""
+        return self.memory / ".cursor"
+
     def memory_of(self, scope: str) -> Path:
         """MEMORY.md of the scope with this name; its notes lie beside it."""
         folder = folder_of(scope)

@@ -1,0 +1,66 @@
+"""What happened, and when, on disk."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from nanobot.authority import Scope
+from nanobot.errors import StoreError
+from nanobot.ports import Episode
+from nanobot.store.history_file import HistoryFile
+from nanobot.uncancelled import to_the_end
+from nanobot.workspace import Workspace
+
+T = TypeVar("T")
+
+
+class History:
+    """The Episodes on disk; one process writes them.
+
+    A number is never given twice, also when the last line was erased: `.cursor` remembers the highest one.
+    A line that cannot be read is left out, with a warning, and stays where it is.
+    """
+
+    def __init__(self, workspace: Workspace, *, fsync: bool = True) -> None:
+        """`fsync`: whether an append returns only when its bytes are on the disk itself."""
+        self._path = workspace.history
+        self._file = HistoryFile(workspace.history, workspace.history_cursor, fsync=fsync)
+        self._lock = asyncio.Lock()
+
+    async def append(self, episode: Episode) -> Episode:
+        return await self._in_order(lambda: self._file.append(episode))
+
+    async def last(self) -> int:
+        return await self._in_order(self._file.last)
+
+    async def after(self, cursor: int, limit: int) -> Sequence[Episode]:
+        return await self._in_order(lambda: self._file.after(cursor, limit))
+
+    async def newest(self, scope: Scope, limit: int) -> Sequence[Episode]:
+        return await self._in_order(
+            lambda: self._file.newest(
+                lambda head: head.scope == scope.name, lambda index: index.of_scope(scope.name, limit), limit
+            )
+        )
+
+    async def get(self, cursor: int) -> Episode | None:
+        found = await self.after(cursor - 1, 1)
+        return found[0] if found and found[0].cursor == cursor else None
+
+    async def of_session(self, session: str, limit: int) -> Sequence[Episode]:
+        return await self._in_order(
+            lambda: self._file.newest(
+                lambda head: head.session == session, lambda index: index.of_session(session, limit), limit
+            )
+        )
+
+    async def _in_order(self, work: Callable[[], T]) -> T:
+        """In a thread, one after the other, and to its end."""
+        async with self._lock:
+            return await to_the_end(self._in_thread(work))
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.to_thread(work)
+        except OSError as error:
+            raise StoreError(f"{self._path} could not be read or written: {error.strerror or error}") from error
