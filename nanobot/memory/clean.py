@@ -11,6 +11,7 @@ _INVISIBLE = re.compile(
     "\u00ad\u200b\u202a-\u202e\u2060-\u2069\ufeff"  # soft and zero-width marks, what turns the direction
     "\U000e0000-\U000e007f]"  # tags: a whole text can be written with them, unseen
 )
+_WIDE = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")  # the digits and letters of Chinese keyboards
 _FLAG = re.compile("(\U0001f3f4[\U000e0061-\U000e007a]{2,8}\U000e007f)")  # England, Scotland, Wales
 
 
@@ -18,6 +19,11 @@ def cleaned(text: str) -> str:
     """The text without invisible controls, and with no comment mark or token of a chat template in force."""
     seen = _visible(re.sub(r"\r\n?|[\u2028\u2029]", "\n", text))
     return _COMMENT.sub(_apart, _TEMPLATE.sub(_apart, seen))
+
+
+def narrow(text: str) -> str:
+    """The same text, character by character, with wide digits and letters as plain ones."""
+    return _WIDE.sub(lambda wide: chr(ord(wide[0]) - 0xFEE0), text)
 
 
 def is_treacherous(text: str) -> bool:

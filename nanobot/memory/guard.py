@@ -1,11 +1,7 @@
 """What must not get into memory."""
 
-import re
-
-from nanobot.memory.clean import cleaned, is_treacherous
-from nanobot.memory.secret_forms import SecretKind, secret_in
-
-_WIDE = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")  # the digits and letters of Chinese keyboards
+from nanobot.memory.clean import cleaned, is_treacherous, narrow
+from nanobot.memory.secret_forms import SecretKind, secrets_in
 
 
 def refusal(text: str) -> SecretKind | None:
@@ -13,7 +9,7 @@ def refusal(text: str) -> SecretKind | None:
 
     Invisible characters and wide letters hide nothing. Takes about 1 ms for 2,000 characters.
     """
-    return secret_in(_WIDE.sub(lambda wide: chr(ord(wide[0]) - 0xFEE0), cleaned(text)))
+    return next((secret.kind for secret in secrets_in(narrow(cleaned(text)))), None)
 
 
 def objection(text: str) -> str | None:

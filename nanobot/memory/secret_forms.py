@@ -1,7 +1,7 @@
 """What secrets look like, by the form that their issuers give them, and by the words around them."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +11,8 @@ _ISSUED: Sequence[tuple[SecretKind, re.Pattern[str]]] = (
     (
         "private_key",
         re.compile(
-            r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
+            r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"  # and what is there of the key itself
+            r"(?:[\w\s+/=:,.-]*?-----END [A-Z0-9 ]+-----|(?:\s*[A-Za-z0-9+/]{16,}={0,2})*)"
             r"|PuTTY-User-Key-File-\d|AGE-SECRET-KEY-1[A-Z0-9]{20,}"
         ),
     ),
@@ -182,12 +183,22 @@ _NO_PASSWORD_ZH = re.compile(
 )
 
 
-def secret_in(text: str) -> SecretKind | None:
-    """The kind of the first secret that a text seems to hold, or None."""
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """What seems to be a secret in a text, and where it stands."""
+
+    kind: SecretKind
+    start: int
+    end: int
+
+
+def secrets_in(text: str) -> Iterator[Secret]:
+    """What seems to be a secret, form by form; several may lie over each other."""
     for kind, form in _ISSUED:
-        if form.search(text):
-            return kind
+        for match in form.finditer(text):
+            yield Secret(kind, match.start(), match.end())
     for kind, form, is_secret in _IN_WORDS:
-        if any(is_secret(_Value.of(match)) for match in form.finditer(text)):
-            return kind
-    return None
+        for match in form.finditer(text):
+            value = _Value.of(match)
+            if is_secret(value):
+                yield Secret(kind, match.start("value"), match.start("value") + len(value.text))
