@@ -2,10 +2,13 @@
 
 import logging
 import os
+import ssl
 from collections.abc import Awaitable, Mapping
+from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
+import httpx
 from telegram import Bot, User
 from telegram.error import ChatMigrated, TelegramError
 from telegram.request import HTTPXRequest
@@ -25,6 +28,12 @@ ALLOWED = '["message","edited_message","callback_query","my_chat_member"]'
 _BATCH = 100
 
 
+@cache
+def tls() -> ssl.SSLContext:
+    """One for all connections: making it reads 150 certificates."""
+    return httpx.create_ssl_context()
+
+
 class Api:
     """Our connections to the Bot API. `bot` raises TelegramErrors; `ask` makes DeliveryErrors of them."""
 
@@ -38,8 +47,11 @@ class Api:
             pool_timeout=30,
             media_write_timeout=60,
             proxy=access.proxy,
+            httpx_kwargs={"verify": tls()},
         )
-        self._polls = HTTPXRequest(connection_pool_size=2, connect_timeout=10, proxy=access.proxy)
+        self._polls = HTTPXRequest(
+            connection_pool_size=2, connect_timeout=10, proxy=access.proxy, httpx_kwargs={"verify": tls()}
+        )
         base = access.api_base.rstrip("/")
         self.bot = Bot(
             access.token,

@@ -8,7 +8,7 @@ import httpx
 
 from nanobot.authority import Scope
 from nanobot.channels.platform import UnreachableError
-from nanobot.channels.telegram.api import Api
+from nanobot.channels.telegram.api import Api, tls
 from nanobot.channels.telegram.arriving import Arriving
 from nanobot.channels.telegram.failures import TooLargeError
 from nanobot.channels.telegram.limit import at_most
@@ -38,7 +38,9 @@ class Downloads:
         self._media = media
         self._clock = clock
         self.limit = OWN_LIMIT if api.access.is_self_hosted else PUBLIC_LIMIT
-        self._client = httpx.AsyncClient(proxy=api.access.proxy, timeout=30, limits=httpx.Limits(max_connections=8))
+        self._client = httpx.AsyncClient(
+            proxy=api.access.proxy, timeout=30, limits=httpx.Limits(max_connections=8), verify=tls()
+        )
 
     async def fetch(self, scope: Scope, file: Arriving) -> Attachment:
         """Keep a file. Raises TooLargeError, DeliveryError if it cannot be had after some tries, StoreError."""

@@ -95,11 +95,11 @@ class Hearing:
         )
         return await self._door.admit(contact)
 
-    async def apologize(self, messages: Sequence[Message]) -> None:
-        """A bug of ours kept us from reading this; whoever may talk is told."""
-        admission = await self.admission(messages)
+    async def apologize(self, message: Message) -> None:
+        """A bug kept us from reading this; whoever may talk is told."""
+        admission = await self.admission([message])
         if admission is not None and admission.to_bot:
-            await self._answers.tell(messages[0], "bug")
+            await self._answers.tell(message, "bug")
 
 
 def _has_content(message: Message) -> bool:

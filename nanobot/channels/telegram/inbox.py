@@ -2,11 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
-from telegram import Message, Update
+from telegram import Bot, Message, Update
 
 from nanobot.channels.telegram.albums import Albums
 from nanobot.channels.telegram.api import Api, Json
@@ -33,6 +33,18 @@ class Desks:
     moved: Moved
 
 
+_ENVELOPE = (
+    "message_id", "date", "chat", "from", "sender_chat", "message_thread_id", "is_topic_message", "text", "entities",
+    "caption", "caption_entities", "forward_origin",
+)  # fmt: skip
+
+
+def envelope(raw: Json, bot: Bot) -> Message | None:
+    """Who said something where, of an update whose content may be unreadable; None if nobody did."""
+    message = raw.get("message")
+    return Message.de_json({name: message[name] for name in _ENVELOPE if name in message}, bot) if message else None
+
+
 class Inbox:
     """In order within a chat, chats side by side. What hits a bug is logged, its sender told, and the next goes on."""
 
@@ -56,6 +68,7 @@ class Inbox:
             return False
         except Exception:  # the boundary of an update: the others go on
             log.exception("telegram update %s could not be dealt with", raw["update_id"])
+            return await self._apologized(raw, patient)
         return True
 
     async def is_welcome(self, raw: Json) -> bool:
@@ -84,7 +97,20 @@ class Inbox:
         elif message.migrate_from_chat_id is not None:
             await self._desks.moved.learn(message.migrate_from_chat_id, message.chat_id)
         else:
-            await self._said([message])
+            await self._desks.hearing.said([message])
+
+    async def _apologized(self, raw: Json, patient: bool) -> bool:
+        """Tell whoever sent what hit a bug; whether that was done, as `take`."""
+        try:
+            message = envelope(raw, self._api.bot)
+            if message is not None:
+                await self._in_order(message.chat_id, lambda: self._desks.hearing.apologize(message), patient)
+        except StoreError as error:
+            log.warning("telegram update %s cannot be answered: %s", raw["update_id"], error)
+            return False
+        except Exception:  # a bug in what tells of bugs must not end it all
+            log.exception("telegram update %s cannot be answered", raw["update_id"])
+        return True
 
     async def _album(self, message: Message, patient: bool) -> None:
         """The first picture to come waits for the others, and takes all of them; they wait for that."""
@@ -95,21 +121,12 @@ class Inbox:
         try:
             async with self._order(message.chat_id):
                 items = await self._albums.complete(album)
-                await self._kept(lambda: self._said(items), patient)
+                await self._kept(lambda: self._desks.hearing.said(items), patient)
         except StoreError as error:
             album.over(error)
             raise
         finally:
             album.over()
-
-    async def _said(self, messages: Sequence[Message]) -> None:
-        try:
-            await self._desks.hearing.said(messages)
-        except StoreError:
-            raise
-        except Exception:
-            await self._desks.hearing.apologize(messages)
-            raise
 
     async def _in_order(self, chat: int, work: Work, patient: bool) -> None:
         async with self._order(chat):

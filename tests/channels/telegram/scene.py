@@ -1,0 +1,176 @@
+"""A bot on a fake Telegram: the real channel, door, spool and media folder, and a clock that the test owns."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Self, TypeVar
+
+from nanobot.bus.spool import Spool
+from nanobot.channels.access import Access as Door
+from nanobot.channels.telegram.channel import Telegram
+from nanobot.channels.telegram.settings import Access, House, MenuCommand, Webhook
+from nanobot.errors import LLMError, StoreError
+from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage
+from nanobot.people.people import Configured, People
+from nanobot.ports import Delivery
+from nanobot.store.media import MediaFolder
+from nanobot.workspace import Workspace
+from tests.fakes.clock import FakeClock
+from tests.fakes.people import MemoryPeople
+from tests.fakes.telegram_server import FakeTelegram
+from tests.fakes.telegram_world import Chat, Person
+
+OWNER = 1
+MEMBER = 2
+STRANGER = 99
+GARDEN = -1001
+"""A supergroup where the bot answers when it is named."""
+KITCHEN = -1002
+"""One where all is kept."""
+MENU = (MenuCommand("new", {"en": "start afresh", "zh": "重新开始"}), MenuCommand("dream-log", {"en": "x", "zh": "梦"}))
+
+T = TypeVar("T")
+
+
+class Ears:
+    """A Transcriber that hears what the test says."""
+
+    def __init__(self, hears: str | LLMError = "buy milk") -> None:
+        self.hears = hears
+
+    async def transcribe(self, path: Path, mime: str) -> str:
+        assert await asyncio.to_thread(path.is_file)
+        if isinstance(self.hears, LLMError):
+            raise self.hears
+        return self.hears
+
+
+class Scene:
+    """Everything; `async with` it. `full` lets every publish fail, as a full disk does."""
+
+    def __init__(self, telegram: FakeTelegram, root: Path) -> None:
+        self.telegram = telegram
+        self.world = telegram.world
+        self.clock = FakeClock()
+        self.workspace = Workspace(root / "workspace")
+        self.spool = Spool(root / "spool.db", self.clock)
+        self.media = MediaFolder(self.workspace)
+        self.ears: Ears | None = Ears()
+        self.webhook: Webhook | None = None
+        self.proxy: str | None = None
+        self.token = telegram.token
+        self.full = False
+        self.commands: Sequence[MenuCommand] = ()
+        self.configured = Configured(
+            owners=[str(OWNER)],
+            members=[str(MEMBER)],
+            groups={str(GARDEN): "mention", str(KITCHEN): "reply"},
+            store_all=[str(KITCHEN)],
+        )
+        self.bot = self.make_bot()
+        self._closing = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        await self._closing.enter_async_context(self.spool)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.bot.aclose()
+        await self._closing.aclose()
+
+    def make_bot(self) -> Telegram:
+        people = People(MemoryPeople(), self.clock, {"telegram": self.configured})
+        house = House(
+            door=Door(people, self.spool.send, self.clock),
+            media=self.media,
+            transcriber=self.ears,
+            bookmarks=self.spool,
+            clock=self.clock,
+            notify=self.spool.send,
+            language=lambda _: "en",
+        )
+        access = Access(token=self.token, api_base=self.telegram.api_base, proxy=self.proxy)
+        return Telegram(access, house, self.commands, self.webhook)
+
+    async def reborn(self) -> None:
+        """Another process takes over, with what the settings are now."""
+        await self.bot.aclose()
+        self.bot = self.make_bot()
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        """The bot listens; what it raised is raised at the end."""
+        listening = asyncio.create_task(self.bot.listen(self.publish))
+        try:
+            yield
+        finally:
+            if not listening.done():
+                listening.cancel()
+            await asyncio.wait([listening])
+            if not listening.cancelled() and (error := listening.exception()):
+                raise error
+
+    async def publish(self, message: InboundMessage) -> None:
+        if self.full:
+            raise StoreError("no room")
+        await self.spool.publish(message)
+
+    async def passing(self, work: Awaitable[T], *, tick: float = 0.1) -> T:
+        """Let time pass until something is there."""
+        waiting = asyncio.ensure_future(work)
+        async with asyncio.timeout(20):
+            while not waiting.done():
+                self.clock.advance(tick)
+                await asyncio.wait([waiting], timeout=0.004)
+        return await waiting
+
+    async def until(self, condition: Callable[[], bool], *, tick: float = 0.1) -> None:
+        async with asyncio.timeout(20):
+            while not condition():
+                self.clock.advance(tick)
+                await asyncio.sleep(0.004)
+
+    async def hears(self) -> InboundMessage:
+        """The next message on the bus; it counts as answered."""
+        message = await self.passing(self.spool.receive())
+        await self.spool.finish([message], None)
+        return message
+
+    async def says(self) -> OutboundMessage:
+        """The next message on its way out; it counts as delivered."""
+        delivery = await self.passing(self.spool.outgoing("telegram"))
+        assert isinstance(delivery, Delivery)
+        await self.spool.attempting(delivery.message.id)
+        await self.spool.arrived(delivery.message.id, "1:1")
+        await self.spool.delivered(delivery.message.id)
+        return delivery.message
+
+    async def nothing_more(self) -> None:
+        """All is read, and nothing of it is left: nothing to answer, nothing on its way out."""
+        await self.passing(self.telegram.read())
+        await self.until(lambda: True)
+        backlog = await self.spool.backlog()
+        assert (backlog.waiting_in, dict(backlog.waiting_out)) == (0, {})
+
+    def owner(self) -> Person:
+        return self.world.person(OWNER, "Ada", "ada")
+
+    def member(self) -> Person:
+        return self.world.person(MEMBER, "Bob", "bob")
+
+    def stranger(self) -> Person:
+        return self.world.person(STRANGER, "Eve", "eve")
+
+    def garden(self) -> Chat:
+        return self.world.group(GARDEN, "Garden")
+
+    def kitchen(self) -> Chat:
+        return self.world.group(KITCHEN, "Kitchen")
+
+    def content(self, file: Attachment) -> bytes:
+        return self.media.path(file).read_bytes()
+
+
+def private(person: int = OWNER) -> Address:
+    return Address("telegram", str(person))
