@@ -15,6 +15,7 @@ BENCHMARKS = {
     "startup": "the command line, as whole processes",
     "memory": "memory after one turn",
     "crowd": "talking at once",
+    "history": "episodes",
 }
 
 
