@@ -15,7 +15,7 @@ from nanobot.store.repo.objects import author_of, email_of
 _ID = re.compile(r"[0-9a-f]{4,40}")
 _FULL = 40
 _FIELDS = ("%H", "%P", "%an", "%ae", "%aI", "%B")
-_LOG = ("log", "-z", "--name-only", "--no-renames", "--no-color", "--no-notes", "--no-ext-diff", "--no-textconv")
+_LOG = ("log", "-z", "--name-only", "--full-diff", "--no-renames", "--no-color", "--no-notes", "--no-ext-diff", "--no-textconv")
 
 
 def log(

@@ -71,7 +71,7 @@ class Rewriter:
             self._message(self._source.stdout.read(int(rest)))
         elif word == b"M":
             self._file(*rest.split(b" ", 2))
-        else:
+        elif line != b"\n" or self._commit:  # between commands it says nothing, and is not always understood
             self._tell(line)
 
     def _message(self, raw: bytes) -> None:

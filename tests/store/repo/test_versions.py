@@ -1,0 +1,273 @@
+import asyncio
+import os
+import stat
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nanobot.errors import VersionError
+from nanobot.memory.index import MARKER
+from nanobot.memory.versioned import WithoutIndex
+from nanobot.ports import Edit
+from tests.store.repo.desk import BASE, INDEX, MEMORY, Desk
+
+
+async def test_what_is_found_at_the_first_start_is_the_base_and_nothing_else_is_kept(desk: Desk) -> None:
+    for path in ("HEARTBEAT.md", "memory/history.jsonl", "memory/.cursor", "notes.txt", ".nanobot/state/x"):
+        desk.write(path, b"x")
+    kept = ["memory/tombstones/1.json", "people/telegram-1/USER.md", "groups/d-2/sub/n.md", "skills/a/SKILL.md"]
+    for path in (*kept, "skills/a/__pycache__/x.pyc", "skills/a/.hidden", "memory/sub/x.md"):
+        desk.write(path, b"x")
+
+    edits = await desk.store.ensure()
+
+    assert edits.version is not None
+    assert set(edits.version.paths) == {*BASE, *kept}
+    assert await desk.subjects() == ["person: What was here when the history began"]
+    assert (await desk.store.ensure()).version is None
+
+
+async def test_an_empty_workspace_has_a_history_too(tmp_path: Path) -> None:
+    desk = Desk(tmp_path / "new")
+    desk.root.mkdir()
+
+    await desk.store.ensure()
+    await desk.change({MEMORY: b"- a\n"})
+
+    assert await desk.subjects() == ["nanobot: a change", "person: What was here when the history began"]
+
+
+async def test_a_person_reads_the_history_with_git_in_the_folder_of_notes(desk: Desk) -> None:
+    desk.write(MEMORY, BASE[MEMORY] + INDEX)
+    await desk.store.ensure()
+    await desk.change({MEMORY: b"# Memory\n- three\n"}, "three", "dream")
+
+    assert await desk.git("status", "--porcelain") == ""
+    assert await desk.git("diff") == ""
+    assert "nanobot dream" in await desk.git("log", "-p")
+
+    desk.write("USER.md", b"# User\n\n- likes coffee\n")
+
+    assert "+- likes coffee" in await desk.git("diff")
+    assert await desk.git("status", "--porcelain") == " M USER.md\n"
+
+
+async def test_what_people_changed_is_theirs_and_one_version(desk: Desk) -> None:
+    await desk.store.ensure()
+    desk.write("USER.md", b"mine\n")
+    desk.write("memory/new.md", b"new\n")
+    (desk.root / "SOUL.md").unlink()
+
+    edits = await desk.store.commit_hand_edits()
+
+    assert edits.version is not None
+    assert set(edits.version.paths) == {"USER.md", "memory/new.md", "SOUL.md"}
+    assert edits.version.author == "person"
+    assert (await desk.store.commit_hand_edits()).version is None
+    assert await desk.git("status", "--porcelain") == ""
+
+
+async def test_a_change_is_a_version_of_its_own_and_hand_edits_come_before_it(desk: Desk) -> None:
+    await desk.store.ensure()
+    desk.write("SOUL.md", b"mine\n")
+
+    version = await desk.change(
+        {MEMORY: b"- new\n", "people/t-1/USER.md": b"- a\n", "USER.md": None}, "dreamt", "dream"
+    )
+
+    assert (desk.read(MEMORY), desk.read("people/t-1/USER.md"), desk.read("USER.md")) == (b"- new\n", b"- a\n", None)
+    made, diffs = await desk.store.show(version)
+    assert [diff.path for diff in diffs] == ["USER.md", MEMORY, "people/t-1/USER.md"] == sorted(made.paths)
+    assert made.message.strip() == "dreamt"
+    assert (await desk.subjects())[:2] == ["dream: dreamt", "person: Edited by hand: SOUL.md"]
+    assert await desk.git("status", "--porcelain") == ""
+
+
+async def test_a_change_that_changes_nothing_is_no_version(desk: Desk) -> None:
+    await desk.store.ensure()
+
+    assert await desk.store.commit({"SOUL.md": Edit(b"# Soul\n", b"# Soul\n")}, "nothing") is None
+    assert len(await desk.store.log()) == 1
+
+
+async def test_a_file_that_changed_meanwhile_is_a_conflict_and_nothing_is_changed(desk: Desk) -> None:
+    await desk.store.ensure()
+    before = await desk.store.files()
+    desk.write("USER.md", b"mine\n")
+
+    edits = {"USER.md": Edit(before["USER.md"], b"ours\n"), "SOUL.md": Edit(before["SOUL.md"], b"ours\n")}
+
+    with pytest.raises(VersionError) as caught:
+        await desk.store.commit(edits, "late")
+
+    assert (caught.value.kind, caught.value.paths) == ("conflict", ("USER.md",))
+    assert (desk.read("USER.md"), desk.read("SOUL.md")) == (b"mine\n", BASE["SOUL.md"])
+    assert await desk.subjects() == [
+        "person: Edited by hand: USER.md",
+        "person: What was here when the history began",
+    ]
+
+
+async def test_the_index_of_notes_is_neither_kept_nor_lost(desk: Desk) -> None:
+    desk.write(MEMORY, BASE[MEMORY] + INDEX)
+    await desk.store.ensure()
+
+    desk.write(MEMORY, BASE[MEMORY] + INDEX.replace(b"x.md", b"y.md"))
+    assert (await desk.store.commit_hand_edits()).version is None
+
+    await desk.change({MEMORY: b"# Memory\n\n- other\n"})
+    assert desk.read(MEMORY) == b"# Memory\n\n- other\n" + INDEX.replace(b"x.md", b"y.md")
+    assert MARKER not in await desk.git("log", "-p")
+
+
+@pytest.mark.parametrize(
+    "name", ['a "b" \\ c.md', "two\nlines.md", "tab\there.md", "日记.md", "-rf.md", ":(top)x.md", "*.md", "\udcff.md"]
+)
+async def test_a_file_may_have_any_name(desk: Desk, name: str) -> None:
+    path = f"memory/{name}"
+    desk.write(path, b"one\n")
+    await desk.store.ensure()
+    version = await desk.change({path: b"two\n"})
+
+    assert (await desk.store.show(version))[0].paths == (path,)
+    assert await desk.store.files_at(version, [path]) == {path: b"two\n"}
+    assert (await desk.store.log(within=[path]))[0].id == version
+    plan = await desk.store.plan_undo(version, lambda _: True)
+    await desk.store.commit(plan.edits, "back")
+    assert desk.read(path) == b"one\n"
+    assert await desk.git("status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xff\xfe\xfd", b"a\r\nb\r\n", b"a\rb", b"", b"no newline", b"$Id$\n", b"\xef\xbb\xbfx"]
+)
+async def test_bytes_in_are_bytes_out(desk: Desk, data: bytes) -> None:
+    await desk.store.ensure()
+    version = await desk.change({"memory/note.md": data + b"+"})
+    desk.write("memory/note.md", data)
+    edits = await desk.store.commit_hand_edits()
+
+    assert edits.version is not None
+    assert (await desk.store.files_at(edits.version.id))["memory/note.md"] == data
+    assert (await desk.store.files_at(version))["memory/note.md"] == data + b"+"
+
+
+async def test_new_files_are_private_and_others_keep_their_mode(desk: Desk) -> None:
+    (desk.root / "SOUL.md").chmod(0o640)
+    desk.write("skills/x/run.sh", b"#!/bin/sh\n")
+    (desk.root / "skills/x/run.sh").chmod(0o755)
+    await desk.store.ensure()
+    await desk.change({"SOUL.md": b"s\n", "people/a-b/n.md": b"n\n", "skills/x/run.sh": b"#!/bin/bash\n"})
+
+    modes = {path: stat.S_IMODE((desk.root / path).stat().st_mode) for path in ("SOUL.md", "people/a-b/n.md")}
+    assert modes == {"SOUL.md": 0o640, "people/a-b/n.md": 0o600}
+    assert "100755" in await desk.git("ls-tree", "-r", "--full-tree", "HEAD", "skills/")
+    for path in (desk.root / "memory/.git").rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+async def test_links_are_not_followed(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "elsewhere").mkdir()
+    (desk.root / "memory/link.md").symlink_to(tmp_path / "secret")
+    (desk.root / "people").symlink_to(tmp_path / "elsewhere")
+    edits = await desk.store.ensure()
+
+    assert edits.skipped == {"memory/link.md": "link", "people": "link"}
+    for path in ("memory/link.md", "people/a-1/USER.md"):
+        with pytest.raises(VersionError, match=r"refused|failed"):
+            await desk.store.commit({path: Edit(None, b"x")}, "out")
+    assert (tmp_path / "secret").read_text() == "secret"
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert "secret" not in await desk.git("log", "-p")
+
+
+async def test_what_is_large_or_no_text_is_told_and_left_as_it_was(desk: Desk) -> None:
+    await desk.store.ensure()
+    desk.write("SOUL.md", b"x" * 1_000_001)
+    desk.write("skills/a/picture.png", b"\x89PNG\0\0")
+    desk.write("skills/cloned/.git/HEAD", b"ref: refs/heads/main\n")
+    desk.write("skills/cloned/SKILL.md", b"x")
+
+    edits = await desk.store.commit_hand_edits()
+
+    assert edits.version is None
+    assert edits.skipped == {"SOUL.md": "large", "skills/a/picture.png": "binary", "skills/cloned": "repository"}
+    assert await desk.store.files_at((await desk.store.log())[0].id) == BASE
+
+
+@pytest.mark.parametrize(
+    "path", ["../x.md", "/etc/x", "sessions/x", "memory/../SOUL.md", "memory/.git/config", "HEARTBEAT.md"]
+)
+async def test_places_that_are_not_kept_are_refused(desk: Desk, path: str) -> None:
+    await desk.store.ensure()
+
+    with pytest.raises(VersionError, match="refused"):
+        await desk.store.commit({path: Edit(None, b"x")}, "out")
+
+
+async def test_operations_at_the_same_time_come_one_after_the_other(desk: Desk) -> None:
+    await desk.store.ensure()
+
+    await asyncio.gather(*(desk.change({f"memory/{number}.md": b"x\n"}) for number in range(5)))
+
+    assert len(await desk.store.log()) == 6
+    assert await desk.git("status", "--porcelain") == ""
+
+
+async def test_no_process_is_left_behind(desk: Desk) -> None:
+    await desk.store.ensure()
+    version = await desk.change({"SOUL.md": b"x\n"})
+    await desk.store.show(version)
+
+    assert _children() == set()
+
+
+def _children() -> set[str]:
+    """The processes of ours that run, or that nobody has waited for."""
+    ours = str(os.getpid())
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            name, _, fields = path.read_text().rpartition(")")
+            if fields.split()[1] == ours:
+                found.add(name)
+    return found
+
+
+async def test_the_clock_and_its_zone_are_in_each_version(desk: Desk) -> None:
+    await desk.store.ensure()
+
+    assert (await desk.store.log())[0].at == desk.clock.now()
+
+
+_LINES = st.lists(
+    st.sampled_from(["# M", "", "- a", "text", MARKER, "- note: x (`x.md`) · updated 2026-11-02", "- b (`c`)", "é"])
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(_LINES)
+def test_a_persons_git_leaves_out_what_we_leave_out(lines: list[str]) -> None:
+    data = "".join(f"{line}\n" for line in lines).encode()
+    shape = WithoutIndex()
+
+    done = subprocess.run(["sh", "-c", shape.filters["MEMORY.md"]], input=data, capture_output=True, check=True)
+
+    assert done.stdout == shape.versioned("MEMORY.md", data)
+
+
+@settings(max_examples=100, deadline=None)
+@given(_LINES, _LINES)
+def test_what_is_put_on_disk_is_the_version_and_keeps_the_index(lines: list[str], others: list[str]) -> None:
+    shape = WithoutIndex()
+    current = "\n".join(lines).encode()
+    wanted = shape.versioned("MEMORY.md", "\n".join(others).encode())
+
+    there = shape.on_disk("MEMORY.md", wanted, current)
+
+    assert shape.versioned("MEMORY.md", there) == wanted == shape.versioned("MEMORY.md", wanted)
