@@ -188,6 +188,11 @@ class Workspace:
         return self.state / "session_names.json"
 
     @property
+    def job_times(self) -> Path:
+        """When each of the program's own jobs last began."""
+        return self.state / "job_times.json"
+
+    @property
     def session_models(self) -> Path:
         """The presets that people chose for single sessions."""
         return self.state / "session_models.json"

@@ -6,6 +6,7 @@ from nanobot.ports.media import Media, Transcriber
 from nanobot.ports.memory import Document, Documents, Frontmatter, MemoryStore, ReadFrontmatter
 from nanobot.ports.models import LLM, ModelInfo, Reply, Request, Stream, ToolSpec
 from nanobot.ports.recall import EVERYWHERE, Extent, Hit, Recall, RecallIndex, Said, Within
+from nanobot.ports.schedule import Cron, Every, JobTimes, Schedule, When
 from nanobot.ports.sessions import SessionModels, SessionStore
 from nanobot.ports.time import Clock
 from nanobot.ports.tools import Asker, Caller, Tool, ToolResult
@@ -33,6 +34,7 @@ __all__ = [
     "Caller",
     "Channel",
     "Clock",
+    "Cron",
     "Delivery",
     "Describe",
     "Document",
@@ -40,12 +42,14 @@ __all__ = [
     "Edit",
     "Episode",
     "Episodes",
+    "Every",
     "Extent",
     "Fact",
     "FileDiff",
     "Frontmatter",
     "HandEdits",
     "Hit",
+    "JobTimes",
     "Media",
     "MemoryStore",
     "ModelInfo",
@@ -59,6 +63,7 @@ __all__ = [
     "Reply",
     "Request",
     "Said",
+    "Schedule",
     "SessionModels",
     "SessionStore",
     "Shape",
@@ -70,5 +75,6 @@ __all__ = [
     "Trouble",
     "Version",
     "VersionStore",
+    "When",
     "Within",
 ]

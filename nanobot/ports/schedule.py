@@ -1,0 +1,60 @@
+"""What the program does by itself, and when."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """Again and again, so many seconds after it last began; at once if that is past."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cron:
+    """When a rule of five fields, as in a crontab, says, in the local zone; at once if a time was missed.
+
+    In the spring night what falls into the hour that is left out runs right after it; in the autumn night what falls
+    into the hour that comes twice runs once.
+    """
+
+    rule: str
+
+
+When = Every | Cron
+
+
+class JobTimes(Protocol):
+    """Remembers when each job last began."""
+
+    def last(self, name: str) -> datetime | None: ...
+
+    async def note(self, name: str, at: datetime) -> None:
+        """It begins. Raises StoreError; then it is known to this process only."""
+        ...
+
+
+class Schedule(Protocol):
+    """Runs the program's own jobs, each by itself: one that fails or takes long holds up no other.
+
+    When a job last began outlives the process. A job does not begin again while it runs.
+    """
+
+    def add(self, name: str, when: When, work: Callable[[], Awaitable[None]]) -> None:
+        """A job under a name of its own. Raises ConfigError for a rule that cannot be read."""
+        ...
+
+    def next(self, name: str) -> datetime | None:
+        """When a job begins next; None if there is none of this name, or it never does."""
+        ...
+
+    async def run(self) -> None:
+        """Run the jobs until cancelled; then those that run are cancelled, too."""
+        ...
+
+    async def run_overdue(self) -> None:
+        """Run, one after the other, what should have begun by now: for a process that does not stay."""
+        ...

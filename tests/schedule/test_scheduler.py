@@ -1,0 +1,92 @@
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from nanobot.ops.clock import SystemClock
+from nanobot.ports import Every
+from nanobot.schedule.scheduler import Scheduler
+from nanobot.store.job_times import JobTimesFile
+from tests.fakes.clock import FakeClock
+
+GUARD = 30
+
+
+def scheduler(folder: Path) -> Scheduler:
+    return Scheduler(JobTimesFile(folder / "job_times.json"), SystemClock(), UTC)
+
+
+def counting(done: asyncio.Semaphore) -> Callable[[], Awaitable[None]]:
+    async def work() -> None:
+        done.release()
+
+    return work
+
+
+async def test_jobs_run_side_by_side_and_a_failing_one_runs_again(tmp_path: Path) -> None:
+    jobs, ran, hung = scheduler(tmp_path), asyncio.Semaphore(0), asyncio.Event()
+
+    async def hang() -> None:
+        hung.set()
+        await asyncio.Event().wait()
+
+    async def fail() -> None:
+        ran.release()
+        raise ZeroDivisionError
+
+    jobs.add("hang", Every(0.01), hang)
+    jobs.add("fail", Every(0.01), fail)
+    running = asyncio.create_task(jobs.run())
+    async with asyncio.timeout(GUARD):
+        await hung.wait()
+        for _ in range(2):
+            await ran.acquire()
+    running.cancel()
+    await asyncio.wait([running])
+
+    assert running.cancelled()
+
+
+async def test_what_ran_in_the_last_process_is_not_due_in_the_next(tmp_path: Path) -> None:
+    done = asyncio.Semaphore(0)
+    first, second = scheduler(tmp_path), scheduler(tmp_path)
+    for jobs in (first, second):
+        jobs.add("dream", Every(7200), counting(done))
+
+    await first.run_overdue()
+    await second.run_overdue()
+
+    assert not done.locked()
+    await done.acquire()
+    assert done.locked()
+    due = second.next("dream")
+    assert due is not None
+    assert timedelta(hours=1) < due - datetime.now(UTC) <= timedelta(hours=2)
+    assert second.next("other") is None
+
+
+async def test_a_disk_that_is_full_does_not_make_a_job_run_all_the_time(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    times, clock = JobTimesFile(tmp_path / "file" / "job_times.json"), FakeClock()
+    jobs, done = Scheduler(times, clock, UTC), asyncio.Semaphore(0)
+    jobs.add("dream", Every(7200), counting(done))
+
+    await jobs.run_overdue()
+    await jobs.run_overdue()
+
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    due = jobs.next("dream")
+    assert due is not None
+    assert due > clock.now()
+
+
+def test_a_time_that_cannot_be_read_counts_as_never(tmp_path: Path) -> None:
+    (tmp_path / "job_times.json").write_text('{"a": "yesterday", "b": "2026-11-30T09:00:00+00:00"}')
+    times = JobTimesFile(tmp_path / "job_times.json")
+
+    assert times.last("a") is None
+    assert times.last("b") == datetime(2026, 11, 30, 9, tzinfo=UTC)
