@@ -70,8 +70,9 @@ async def test_what_ran_in_the_last_process_is_not_due_in_the_next(tmp_path: Pat
 async def test_a_disk_that_is_full_does_not_make_a_job_run_all_the_time(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "file").touch()
-    times, clock = JobTimesFile(tmp_path / "file" / "job_times.json"), FakeClock()
+    times, clock = JobTimesFile(tmp_path / "state" / "job_times.json"), FakeClock()
+    assert times.last("dream") is None
+    (tmp_path / "state").touch()  # no folder can be made here any more
     jobs, done = Scheduler(times, clock, UTC), asyncio.Semaphore(0)
     jobs.add("dream", Every(7200), counting(done))
 
