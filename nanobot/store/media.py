@@ -4,6 +4,7 @@ import asyncio
 import mimetypes
 import re
 import secrets
+import threading
 import unicodedata
 from collections.abc import AsyncIterable, Callable
 from pathlib import Path, PurePosixPath
@@ -30,6 +31,7 @@ class MediaFolder:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._tidied: set[Path] = set()
+        self._tidying = threading.Lock()
 
     async def save(self, scope: Scope, name: str, mime: str, content: AsyncIterable[bytes]) -> Attachment:
         folder = self._workspace.media / folder_of(scope.name)
@@ -52,9 +54,10 @@ class MediaFolder:
 
     def _start(self, path: Path) -> GrowingFile:
         private_folder(path.parent)
-        if path.parent not in self._tidied:
-            self._tidied.add(path.parent)
-            remove_stale_temps(path.parent)
+        with self._tidying:  # else this would remove what another thread has begun since
+            if path.parent not in self._tidied:
+                remove_stale_temps(path.parent)
+                self._tidied.add(path.parent)
         return GrowingFile(path)
 
 
