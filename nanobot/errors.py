@@ -49,6 +49,13 @@ class NanobotError(Exception):
     """Base of all errors that nanobot raises on purpose."""
 
 
+def expected_in(error: BaseException) -> "NanobotError | None":
+    """What was raised on purpose, if anything was: the error itself, or the first such in a group of groups."""
+    if isinstance(error, BaseExceptionGroup):
+        return next((found for inner in error.exceptions if (found := expected_in(inner))), None)
+    return error if isinstance(error, NanobotError) else None
+
+
 class ConfigError(NanobotError):
     """The configuration cannot be used. The text names file, line, key and what to write instead."""
 

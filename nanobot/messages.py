@@ -132,7 +132,7 @@ class Progress:
     """What a running turn shows on the way; may be dropped without loss.
 
     kind     text holds
-    started  nothing: the turn begins
+    started  the id of the InboundMessage that the turn answers: it begins
     text     the next piece of the answer
     restart  nothing: the pieces shown since the last step are void, they come again
     step     nothing: the pieces so far were a remark on the way to a tool, they are complete

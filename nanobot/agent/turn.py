@@ -52,7 +52,7 @@ class Turn:
         return Stats(self.usage.input, self.usage.output, time.monotonic() - self._began, model)
 
     def started(self) -> None:
-        self._progress("started")
+        self._progress("started", self.inbound[0].id)
 
     def ended(self) -> None:
         self._progress("ended")

@@ -1,6 +1,6 @@
 """The bot around a bus: everything between what people say and what is answered."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from threading import Lock
 
@@ -88,7 +88,7 @@ class Ground:
 def build_bot(
     ground: Ground,
     language: Language,
-    commands: Callable[[Agent], Sequence[Command]] = lambda _: (),
+    commands: Sequence[Command] = (),
     status: Lines | None = None,
 ) -> Bot:
     """Wire the bot.
@@ -96,7 +96,7 @@ def build_bot(
     Args:
         ground: what it stands on.
         language: of its own sentences until a person has written something.
-        commands: makes further slash commands.
+        commands: further slash commands.
         status: further lines for /status.
     """
     config, workspace, clock = ground.config, ground.workspace, ground.clock
@@ -137,7 +137,7 @@ def build_bot(
         sessions_command(store),
         memory_command(shelves, budget=config.memory.budget.memory),
         remember_command(shelves),
-        *commands(agent),
+        *commands,
     ]
     router = Router([help_command(listed), *listed])
     languages = Languages(config.language, language)

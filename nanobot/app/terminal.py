@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from textwrap import shorten
 from threading import Thread
 from zoneinfo import ZoneInfo
@@ -11,7 +11,7 @@ from nanobot.app.bot import Bot, Ground, build_bot
 from nanobot.bus.memory import MemoryBus
 from nanobot.commands.router import Command
 from nanobot.config import Config, secrets_of
-from nanobot.errors import NanobotError
+from nanobot.errors import expected_in
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
 from nanobot.messages import Address, OutboundMessage
@@ -52,19 +52,23 @@ class App:
         """Whether it is the embedded model that answers, and can."""
         return self._bot.is_demo(address)
 
-    async def run(self, channel: Channel, address: Address, *, warm: bool = True) -> None:
+    def menu(self, address: Address) -> Sequence[tuple[str, str]]:
+        """The slash commands and what they do."""
+        return [(command.name, command.help(self.language(address))) for command in self.commands]
+
+    async def run(self, channel: Channel, address: Address, *, once: bool = False) -> None:
         """Serve one channel until its `listen` returns.
 
         Takes the workspace (WorkspaceError if another process has it), and first of all tells the
-        person at the address of a turn that the end of the last process cut short. `warm` gets the
-        model ready meanwhile: worth it where a person types, not for one question.
+        person at the address of a turn that the end of the last process cut short. While a
+        person types, the model is got ready; `once` says that there is one question only.
         """
         workspace, models = self._bot.workspace, self._bot.models
         with WorkspaceLock(workspace):
             await asyncio.to_thread(prepare, workspace, template_folder())
             try:
                 await self._recover(address)
-                if warm:
+                if not once:
                     model = models.get(address.session_key)[0]
                     Thread(target=model.warm, name="warm", daemon=True).start()  # leaving does not wait for it
                 await self._serve(channel)
@@ -79,8 +83,7 @@ class App:
                 for task in serving:
                     task.cancel()
         except BaseExceptionGroup as group:
-            expected = [error for error in _leaves(group) if isinstance(error, NanobotError)]
-            raise expected[0] if expected else group from None
+            raise expected_in(group) or group from None
 
     async def _recover(self, address: Address) -> None:
         cut_short = await self._bot.agent.recover(address)
@@ -103,15 +106,6 @@ class App:
                     await channel.show(item)
             except Exception:  # the boundary of a channel: one message that cannot be shown is not the end
                 log.exception("%s could not show something", channel.name)
-
-
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    """The errors in a group of groups."""
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from _leaves(inner)
-    else:
-        yield error
 
 
 def build(config: Config, home: Home, language: Language = "en") -> App:

@@ -38,6 +38,11 @@ class _Queue:
         first = self.places[0] if self.places else None
         return first if first and (self.held is None or isinstance(first.item, Progress)) else None
 
+    def is_quiet(self, now: float) -> bool:
+        if self.held is not None:
+            return self.due is not None and self.due > now
+        return all(isinstance(place.item, Progress) for place in self.places)
+
     def hold(self, place: Place | None, due: float | None = None) -> None:
         self.held, self.due = place, due
 
@@ -94,6 +99,10 @@ class Line:
         else:
             queue.hold(place)
         return True
+
+    def is_quiet(self, now: float) -> bool:
+        """Whether no message is on its way or could be: those that wait for a time to come do not count."""
+        return all(queue.is_quiet(now) for queue in self._queues.values())
 
     def settle(self, message_id: str) -> None:
         """A message was delivered, or will never be."""

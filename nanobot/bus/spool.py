@@ -149,6 +149,12 @@ class Spool:
                         return delivery
                     line.settle(place.item)  # it was erased
 
+    async def quiet(self, channel: str) -> None:
+        """Wait until everything that can be delivered on a channel has been; what was postponed is not waited for."""
+        line = self._lines[channel]
+        while not line.is_quiet(self._clock.monotonic()):
+            await line.change(self._clock)
+
     def take_back(self, channel: str) -> None:
         """Hand out again what was handed out on a channel and not settled: whoever had it is gone."""
         self._lines[channel].take_back(self._clock.monotonic())

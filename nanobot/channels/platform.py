@@ -13,6 +13,10 @@ class RefusedTokenError(NanobotError):
     """The platform does not know the bot's token: no use in trying again before the configuration changes."""
 
 
+NOT_YET = "not connected yet"
+"""The trouble of a channel that has only just begun."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlatformStatus:
     """How it is going with the platform.

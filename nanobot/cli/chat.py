@@ -3,17 +3,22 @@
 import argparse
 import signal
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nanobot.cli.settings import config_of, home_of, language_here
 
 if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does without
-    from collections.abc import Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from nanobot.app import App
+    from nanobot.channels.socket.joined import Joined
+    from nanobot.config import Config
     from nanobot.i18n import Language
     from nanobot.messages import Address
     from nanobot.workspace import Home
+
+    Talk = Callable[[App | Joined, Address, Home], Awaitable[int]]
 
 _NOTHING_TO_ASK = 2
 _BY_SIGNAL = 128  # and its number, as shells have it
@@ -46,34 +51,56 @@ def run(args: argparse.Namespace) -> int:
         return _NOTHING_TO_ASK
     import asyncio
 
-    from nanobot.app import build
+    from nanobot.channels.socket.desk import ONCE
     from nanobot.channels.terminal.person import at
 
-    app = build(config, home_of(args), language_here(config.language))
     if text is None:
-        return asyncio.run(_converse(app, at(args.session), home_of(args)))
-    return asyncio.run(_until_told_to_end(_ask(app, at(args.session), text)))
+        return asyncio.run(_talk(args, config, at(args.session), _converse))
+    return asyncio.run(_until_told_to_end(_talk(args, config, at(args.session), partial(_ask, text=text), ONCE)))
 
 
-async def _converse(app: "App", address: "Address", home: "Home") -> int:
+async def _talk(args: argparse.Namespace, config: "Config", address: "Address", how: "Talk", *words: str) -> int:
+    """With the gateway that runs, or with the bot in this process."""
+    from nanobot import __version__
+    from nanobot.channels.socket.joined import Joined
+    from nanobot.ops.socket.client import NoGatewayError, connected
+    from nanobot.workspace import Workspace
+
+    try:
+        wire = await connected(Workspace(config.workspace), __version__, "attach", [address.chat, *words])
+    except NoGatewayError:
+        return await how(_alone(args, config), address, home_of(args))
+    try:
+        return await how(await Joined.join(wire), address, home_of(args))
+    finally:
+        await wire.aclose()
+
+
+def _alone(args: argparse.Namespace, config: "Config") -> "App":
+    from nanobot.app import build
+
+    return build(config, home_of(args), language_here(config.language))
+
+
+async def _converse(bot: "App | Joined", address: "Address", home: "Home") -> int:
     from nanobot.channels.terminal.terminal import Terminal
 
     def language() -> "Language":
-        return app.language(address)
+        return bot.language(address)
 
-    commands = [(command.name, command.help(language())) for command in app.commands]
-    await app.run(Terminal(address, home.terminal_history, commands, app.greeting(address), language), address)
+    terminal = Terminal(address, home.terminal_history, bot.menu(address), bot.greeting(address), language)
+    await bot.run(terminal, address)
     return 0
 
 
-async def _ask(app: "App", address: "Address", text: str) -> int:
+async def _ask(bot: "App | Joined", address: "Address", _: "Home", *, text: str) -> int:
     from nanobot.channels.terminal.clean import typed
     from nanobot.channels.terminal.oneshot import OneShot, remark
 
-    if app.is_demo(address):
-        remark(app.greeting(address))
-    channel = OneShot(address, typed(text), lambda: app.language(address))
-    await app.run(channel, address, warm=False)
+    if bot.is_demo(address):
+        remark(bot.greeting(address))
+    channel = OneShot(address, typed(text), lambda: bot.language(address))
+    await bot.run(channel, address, once=True)
     return 0 if channel.report() else 1
 
 

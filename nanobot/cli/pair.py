@@ -62,7 +62,24 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _pair(config: "Config", words: "Sequence[str]", language: "Language") -> "Answer":
-    """Do it here, without a gateway. Raises WorkspaceError if another process has the workspace."""
+    """Have the running gateway do it, or do it here if none runs. Raises WorkspaceError if neither works."""
+    import msgspec
+
+    from nanobot import __version__
+    from nanobot.commands.router import Answer
+    from nanobot.ops.control import ask
+    from nanobot.ops.socket.client import NoGatewayError
+    from nanobot.workspace import Workspace
+
+    try:
+        told = await ask(Workspace(config.workspace), __version__, "pair", [language, *words])
+    except NoGatewayError:
+        return await _pair_here(config, words, language)
+    return msgspec.convert(told, Answer)
+
+
+async def _pair_here(config: "Config", words: "Sequence[str]", language: "Language") -> "Answer":
+    """Do it without a gateway. Raises WorkspaceError if another process has the workspace."""
     from zoneinfo import ZoneInfo
 
     from nanobot.app.people import pairing_without_gateway

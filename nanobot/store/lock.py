@@ -20,10 +20,27 @@ _LONGEST_COMMAND = 300  # characters
 _LONGEST = 4096  # bytes, with every character escaped
 
 
-class _Holder(msgspec.Struct):
+class Holder(msgspec.Struct):
+    """Who has the workspace; `serves` if it is a gateway, which other commands can talk to."""
+
     pid: int
     command: str
     since: str
+    serves: bool = False
+
+    def __str__(self) -> str:
+        return f"process {self.pid} (`{self.command}`, since {self.since[:16].replace('T', ' ')})"
+
+
+class InUseError(WorkspaceError):
+    """Another process has the workspace; `holder` is None if it has not said yet who it is."""
+
+    def __init__(self, root: Path, holder: Holder | None) -> None:
+        super().__init__(
+            f"The workspace {root} is in use by {holder or 'another process'}. "
+            "Close that first, or choose another one with --workspace."
+        )
+        self.holder = holder
 
 
 class WorkspaceLock:
@@ -32,13 +49,15 @@ class WorkspaceLock:
     The file stays when the lock is released: deleting it would let two others lock two different files.
     """
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, *, serves: bool = False) -> None:
+        """`serves`: this is a gateway, and whoever finds the lock taken may talk to it."""
+        self._serves = serves
         self._root = workspace.root
         self._path = workspace.lock
         self._descriptor: int | None = None
 
     def __enter__(self) -> Self:
-        """Take the lock. Raises WorkspaceError that says who holds it."""
+        """Take the lock. Raises InUseError, and another WorkspaceError if locking does not work there."""
         try:
             private_folder(self._path.parent)
             self._descriptor = self._take()
@@ -63,15 +82,12 @@ class WorkspaceLock:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if _is_at(descriptor, self._path):
-                    _sign(descriptor)
+                    _sign(descriptor, serves=self._serves)
                     return descriptor
             except BlockingIOError:
-                who = _holder(descriptor)
+                holder = _holder(descriptor)
                 os.close(descriptor)
-                raise WorkspaceError(
-                    f"The workspace {self._root} is in use by {who}. "
-                    "Close that first, or choose another one with --workspace."
-                ) from None
+                raise InUseError(self._root, holder) from None
             except BaseException:
                 os.close(descriptor)
                 raise
@@ -85,17 +101,16 @@ def _is_at(descriptor: int, path: Path) -> bool:
         return False
 
 
-def _sign(descriptor: int) -> None:
+def _sign(descriptor: int, *, serves: bool) -> None:
     """Say who holds the lock."""
     since = datetime.now().astimezone().isoformat(timespec="seconds")
-    holder = {"pid": os.getpid(), "command": shlex.join(sys.argv)[:_LONGEST_COMMAND], "since": since}
+    holder = {"pid": os.getpid(), "command": shlex.join(sys.argv)[:_LONGEST_COMMAND], "since": since, "serves": serves}
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, json.dumps(holder).encode(), 0)
 
 
-def _holder(descriptor: int) -> str:
+def _holder(descriptor: int) -> Holder | None:
     try:
-        holder = msgspec.json.decode(os.pread(descriptor, _LONGEST, 0), type=_Holder)
+        return msgspec.json.decode(os.pread(descriptor, _LONGEST, 0), type=Holder)
     except ValueError:  # who has just taken it is about to write its name
-        return "another process"
-    return f"process {holder.pid} (`{holder.command}`, since {holder.since[:16].replace('T', ' ')})"
+        return None

@@ -10,7 +10,7 @@ from nanobot.channels.discord.seen import Seen
 from nanobot.channels.discord.sending import Desk, Sending
 from nanobot.channels.discord.settings import MenuCommand, Settings, Surroundings
 from nanobot.channels.discord.slash import Interactions
-from nanobot.channels.platform import PlatformStatus
+from nanobot.channels.platform import NOT_YET, PlatformStatus
 from nanobot.errors import NanobotError
 from nanobot.ports import Publish
 
@@ -38,7 +38,7 @@ class Discord(Sending):
         self._client: Client | None = None
         self._bot = ""
         self._since: datetime | None = None
-        self._trouble = "not connected yet"
+        self._trouble = NOT_YET
 
     async def listen(self, publish: Publish) -> None:
         """Publish what people say until cancelled, reconnecting as often as it takes.
@@ -81,6 +81,7 @@ class Discord(Sending):
             self._bot = f"@{self._client.user.name}"
         self._since = (self._since or self._around.clock.now()) if connected else None
         self._trouble = "" if connected else "the connection to Discord is broken; it is being restored"
+        self._around.changed()
 
     def _file_limit(self, channel: str) -> int:
         known = self._client.file_limit(channel) if self._client else None

@@ -49,7 +49,8 @@ class MenuCommand:
 class Surroundings:
     """What Discord works with.
 
-    `notify` sends what the channel itself has to say (Bus.send); `language` is the one spoken at an address.
+    `notify` sends what the channel itself has to say (Bus.send); `language` is the one spoken at an address;
+    `changed` hears that `status` has changed.
     """
 
     door: Door
@@ -58,3 +59,4 @@ class Surroundings:
     clock: Clock
     notify: Callable[[OutboundMessage], Awaitable[None]]
     language: Callable[[Address], Language]
+    changed: Callable[[], None] = lambda: None

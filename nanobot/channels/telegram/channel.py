@@ -50,7 +50,7 @@ class Telegram(Sending):
         self._moved = Moved(house.bookmarks)
         self._keyboards = Keyboards(house.bookmarks)
         self._menu = Menu(self._api, house.bookmarks, commands)
-        self._line = Line(self._api, house.clock)
+        self._line = Line(self._api, house.clock, house.changed)
         wording = Wording(house.media, house.language, OWN_LIMIT if access.is_self_hosted else UPLOAD_LIMIT)
         super().__init__(self._api, wording, house.media, self._moved, self._keyboards)
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from telegram.error import Conflict, RetryAfter, TelegramError
 
-from nanobot.channels.platform import PlatformStatus, RefusedTokenError
+from nanobot.channels.platform import NOT_YET, PlatformStatus, RefusedTokenError
 from nanobot.channels.telegram.api import Api
 from nanobot.channels.telegram.delays import back_off
 from nanobot.channels.telegram.failures import is_refused_token, seconds
@@ -28,11 +28,13 @@ _CONFLICT = (
 class Line:
     """Whether we hear Telegram; sending does not depend on it."""
 
-    def __init__(self, api: Api, clock: Clock) -> None:
+    def __init__(self, api: Api, clock: Clock, changed: Callable[[], None] = lambda: None) -> None:
+        """`changed` hears that the status has changed."""
         self._api = api
         self._clock = clock
+        self._changed = changed
         self._since: datetime | None = None
-        self._trouble = "not connected yet"
+        self._trouble = NOT_YET
         self.bot = ""
 
     def status(self) -> PlatformStatus:
@@ -41,16 +43,19 @@ class Line:
 
     def heard(self) -> None:
         """Telegram has answered, or called."""
-        if self._trouble:
-            log.info("telegram: connected%s", f" as {self.bot}" if self.bot else "")
-        self._since = self._since or self._clock.now()
-        self._trouble = ""
+        if self._since and not self._trouble:
+            return
+        log.info("telegram: connected%s", f" as {self.bot}" if self.bot else "")
+        self._since, self._trouble = self._clock.now(), ""
+        self._changed()
 
     def lost(self, trouble: str) -> None:
         """We do not hear it, because of this; said in the log when it is news."""
-        if trouble != self._trouble:
-            log.warning("telegram: %s", trouble)
+        if trouble == self._trouble and self._since is None:
+            return
+        log.warning("telegram: %s", trouble)
         self._since, self._trouble = None, trouble
+        self._changed()
 
     def closed(self) -> None:
         """Nobody listens any more; why, if it is known, stays said."""

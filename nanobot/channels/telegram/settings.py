@@ -54,7 +54,8 @@ class MenuCommand:
 class House:
     """What the channel uses of the house.
 
-    `notify` sends what the channel itself has to say (Bus.send); `language` is the one spoken at an address.
+    `notify` sends what the channel itself has to say (Bus.send); `language` is the one spoken at an address;
+    `changed` hears that `status` has changed.
     """
 
     door: Door
@@ -64,3 +65,4 @@ class House:
     clock: Clock
     notify: Callable[[OutboundMessage], Awaitable[None]]
     language: Callable[[Address], Language]
+    changed: Callable[[], None] = lambda: None

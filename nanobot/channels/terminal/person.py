@@ -9,18 +9,24 @@ from nanobot.messages import Address, InboundMessage, Sender
 NAME = "cli"
 """The terminal's name as a channel."""
 
+PERSON = "local"
+"""The id of whoever sits here."""
+
+SCRIPT = "script"
+"""The id of a script of theirs that asks something while they may be talking: what it says is an own turn."""
+
 
 def at(session: str) -> Address:
     """Where the conversation of this name happens."""
     return Address(NAME, session)
 
 
-def words(address: Address, text: str, answers: str | None = None) -> InboundMessage:
+def words(address: Address, text: str, answers: str | None = None, sender: str = PERSON) -> InboundMessage:
     """What they say there; `answers` is the question whose button they chose, its value is the text."""
     return InboundMessage(
         id=f"{address.session_key}:{new_id()}",
         address=address,
-        sender=Sender("local", _login()),
+        sender=Sender(sender, _login()),
         authority=OWNER_IN_TERMINAL,
         text=text,
         answers=answers,

@@ -1,0 +1,201 @@
+"""The gateway: the bot on all its channels, until it is told to end."""
+
+import asyncio
+from collections.abc import Coroutine, Iterator, Sequence
+from textwrap import shorten
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from nanobot import __version__
+from nanobot.app.bot import Ground, build_bot
+from nanobot.app.channels import House, build_posts, build_transcriber
+from nanobot.app.people import build_people
+from nanobot.app.watch import Tell, Watch
+from nanobot.bus.spool import Spool
+from nanobot.channels.access import Access
+from nanobot.channels.socket.desk import Desk
+from nanobot.channels.socket.frames import Welcome
+from nanobot.commands.gateway import GatewayLines
+from nanobot.commands.pair import Asker, Pairing, pair_command
+from nanobot.config import Config, secrets_of
+from nanobot.errors import expected_in
+from nanobot.i18n import Language, say
+from nanobot.ids import new_id
+from nanobot.messages import Address, InboundMessage, OutboundMessage
+from nanobot.ops.clock import SystemClock
+from nanobot.ops.control import Tell as TellProgress
+from nanobot.ops.control import served
+from nanobot.ops.health import Health
+from nanobot.ops.logs import log_to
+from nanobot.ops.socket.server import SocketServer
+from nanobot.ops.supervisor import Supervisor
+from nanobot.people.people import MACHINE
+from nanobot.store.lock import WorkspaceLock
+from nanobot.store.media import MediaFolder
+from nanobot.store.template import prepare, template_folder
+from nanobot.workspace import Home, Workspace
+
+MOST_OF_MESSAGE = 120
+"""Characters that are repeated of a message which was set aside."""
+
+
+class Ending:
+    """How the gateway is told to end: to finish what runs first, or `at_once`."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.at_once = asyncio.Event()
+
+
+async def serve(config: Config, home: Home, language: Language, tell: Tell, ending: Ending) -> None:
+    """Serve the configured channels until told to end.
+
+    `tell` takes lines for whoever started it, in this language. Raises InUseError if another process has the
+    workspace, and other NanobotErrors if it cannot be used.
+    """
+    log_to(home.log, config.log.level, config.log.format, secrets_of(config))
+    workspace = Workspace(config.workspace)
+    clock = SystemClock(ZoneInfo(config.timezone) if config.timezone else None)
+    with WorkspaceLock(workspace, serves=True):
+        await asyncio.to_thread(prepare, workspace, template_folder())
+        async with Spool(workspace.spool, clock) as spool:
+            gateway = Gateway(Ground(config, home, workspace, clock, spool), spool, language, tell)
+            await gateway.run(ending)
+
+
+class Gateway:
+    """Everything, wired together. `run` owns every task; none outlives it."""
+
+    def __init__(self, ground: Ground, spool: Spool, language: Language, tell: Tell) -> None:
+        self._ground = ground
+        self._spool = spool
+        self._language: Language = language
+        self._tell = tell
+        config, workspace, clock = ground.config, ground.workspace, ground.clock
+        self._watch = Watch(spool, clock, language, tell)
+        self._people = build_people(config, workspace, clock)
+        self._pairing = Pairing(self._people, spool.send)
+        self._bot = build_bot(
+            ground,
+            language,
+            commands=[pair_command(self._pairing)],
+            status=GatewayLines(self._watch.look, spool.acknowledge),
+        )
+        self._transcriber = build_transcriber(config, clock)
+        house = House(
+            door=Access(self._people, spool.send, clock),
+            media=MediaFolder(workspace),
+            transcriber=self._transcriber,
+            spool=spool,
+            clock=clock,
+            commands=self._bot.commands,
+            language=self._bot.language,
+            changed=self._watch.changed,
+        )
+        self._posts = self._watch.posts = build_posts(config, house)
+        self._health = self._watch.health = self._supervised_health()
+        self._desk = Desk(spool, self._welcome, self._bot.language)
+
+    async def run(self, ending: Ending) -> None:
+        """Serve until told to end; then nothing new begins, and what runs has `gateway.drain` seconds to finish."""
+        workspace = self._ground.workspace
+        self._tell(say("gateway.begins", self._language, version=__version__, workspace=workspace.root))
+        if self._posts and not self._people.has_owner:
+            self._tell(say("gateway.no_owner", self._language))
+        try:
+            await self._tell_of_set_aside()
+            async with asyncio.TaskGroup() as tasks:
+                desk = self._desk.listen(self._spool.publish)
+                listening = [
+                    tasks.create_task(work) for work in (desk, *(post.listening.run() for post in self._posts))
+                ]
+                working = [tasks.create_task(work) for work in self._work()]
+                await ending.asked.wait()
+                await self._end(listening, ending)
+                for task in (*listening, *working):
+                    task.cancel()
+        except BaseExceptionGroup as group:
+            raise expected_in(group) or group from None
+        finally:
+            await self._aclose()
+
+    def _work(self) -> Iterator[Coroutine[object, object, None]]:
+        """What goes on until the very end."""
+        control = served({"status": self._status, "pair": self._pair})
+        yield self._bot.dispatcher.run()
+        yield self._desk.run()
+        yield SocketServer(self._ground.workspace, __version__, {**control, "attach": self._desk.attach}).run()
+        yield from (post.delivering.run() for post in self._posts)
+        if self._health:
+            yield self._health.run()
+
+    async def _end(self, listening: Sequence[asyncio.Task[None]], ending: Ending) -> None:
+        """Let what runs finish, within the limit, unless it is to end at once."""
+        self._watch.is_stopping = True
+        limit = self._ground.config.gateway.drain
+        self._tell(say("gateway.ends", self._language, seconds=f"{limit:g}"))
+        waiting: list[asyncio.Task[object]] = [
+            asyncio.create_task(self._drain(listening)),
+            asyncio.create_task(self._ground.clock.sleep(limit)),
+            asyncio.create_task(ending.at_once.wait()),
+        ]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+            await asyncio.wait(waiting)
+
+    async def _drain(self, listening: Sequence[asyncio.Task[None]]) -> None:
+        for task in listening:
+            task.cancel()
+        await asyncio.wait(listening)
+        await self._bot.dispatcher.drain()
+        for post in self._posts:
+            await self._spool.quiet(post.name)
+
+    async def _tell_of_set_aside(self) -> None:
+        """Tell people which of their messages are not answered, since each try ended the process."""
+        for message in await self._spool.set_aside():
+            await self._spool.finish([message], self._sorry(message))
+
+    def _sorry(self, message: InboundMessage) -> OutboundMessage:
+        self._bot.languages.hear(message.address.session_key, message.text)
+        asked = shorten(message.text, MOST_OF_MESSAGE, placeholder=" …")
+        asked = asked or ", ".join(file.name or file.path for file in message.files)
+        text = say("gateway.was_set_aside", self._bot.language(message.address), asked=asked)
+        return OutboundMessage(
+            id=new_id(), address=message.address, text=text, kind="notice", reply_to=message.id, failed=True
+        )
+
+    def _welcome(self, address: Address) -> Welcome:
+        language = self._bot.language(address)
+        commands = [(command.name, command.help(language)) for command in self._bot.commands]
+        return Welcome(self._bot.greeting(address), self._bot.is_demo(address), language, commands)
+
+    async def _status(self, _: Sequence[str], __: TellProgress) -> object:
+        return msgspec.to_builtins(await self._watch.look())
+
+    async def _pair(self, args: Sequence[str], _: TellProgress) -> object:
+        """The language that the person reads, then the words behind `nanobot pair`."""
+        language, *words = args
+        answer = await self._pairing.do(words, Asker(MACHINE, "zh" if language == "zh" else "en", pair="nanobot pair"))
+        return {"text": answer.text, "failed": answer.failed}
+
+    def _supervised_health(self) -> Supervisor | None:
+        at = self._ground.config.gateway.health
+        if at is None:
+            return None
+
+        def listening(port: int) -> None:
+            self._tell(say("gateway.health", self._language, url=f"http://{at._replace(port=port)}/health"))
+
+        health = Health(at.host, at.port, self._watch.look, listening)
+        return Supervisor("health", health.run, self._ground.clock, changed=self._watch.changed)
+
+    async def _aclose(self) -> None:
+        closing = [post.aclose() for post in self._posts]
+        if self._transcriber:
+            closing.append(self._transcriber.aclose())
+        await asyncio.gather(*closing, self._bot.models.aclose(), return_exceptions=True)  # each for itself

@@ -1,0 +1,60 @@
+"""Looks how the gateway is doing, and says what is new."""
+
+import os
+from collections.abc import Callable, Sequence
+
+from nanobot import __version__
+from nanobot.app.post import Post
+from nanobot.bus.spool import Spool
+from nanobot.commands.gateway import channel_line
+from nanobot.i18n import Language
+from nanobot.ops.supervisor import Supervisor
+from nanobot.ports import Clock
+from nanobot.ports.gateway import ChannelState, GatewayState
+
+Tell = Callable[[str], None]
+
+
+class Watch:
+    """What is asked by `/status`, `nanobot status` and `GET /health`, and what the gateway prints as it changes."""
+
+    def __init__(self, spool: Spool, clock: Clock, language: Language, tell: Tell) -> None:
+        """`tell` takes a line for whoever started the gateway, in this language."""
+        self._spool = spool
+        self._clock = clock
+        self._language: Language = language
+        self._tell = tell
+        self._told: dict[str, str] = {}
+        self._started, self._began = clock.now(), clock.monotonic()
+        self.posts: Sequence[Post] = ()
+        self.health: Supervisor | None = None
+        self.is_stopping = False
+
+    async def look(self) -> GatewayState:
+        """How it is going. Raises StoreError."""
+        return GatewayState(
+            version=__version__,
+            pid=os.getpid(),
+            started=self._started,
+            uptime=self._clock.monotonic() - self._began,
+            is_stopping=self.is_stopping,
+            channels=self._channels(),
+            backlog=await self._spool.backlog(),
+        )
+
+    def changed(self) -> None:
+        """Something may be different; what is, is told."""
+        if self.is_stopping:  # that nothing is connected any more is no news then
+            return
+        for state in self._channels():
+            line = channel_line(state, self._language)
+            if self._told.get(state.name) != line:
+                self._told[state.name] = line
+                self._tell(line)
+
+    def _channels(self) -> Sequence[ChannelState]:
+        """The channels; what serves GET /health only if it does not."""
+        states = [post.state() for post in self.posts]
+        if self.health and self.health.is_pausing:
+            states.append(ChannelState(name="health", state="trouble", trouble=self.health.trouble.rstrip(".")))
+        return states

@@ -1,0 +1,1 @@
+"""Terminals that join the running gateway: its side, and theirs."""

@@ -1,0 +1,155 @@
+"""The gateway's side of the terminals that join it."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from nanobot.channels.socket.frames import FROM_TERMINAL, Refused, Say, Send, Show, Shown, Taken, Welcome, Wire
+from nanobot.channels.terminal.person import NAME, PERSON, SCRIPT, at, words
+from nanobot.errors import NanobotError
+from nanobot.i18n import Language, say
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
+from nanobot.ports import Delivery, Outbox, Publish
+
+log = logging.getLogger(__name__)
+
+ONCE = "once"
+"""What somebody says who attaches for one question: they see what concerns it, and nothing else."""
+
+
+class Desk:
+    """The channel of all conversations in terminals, whether one is attached to them or not.
+
+    What cannot be shown because nobody is attached waits in the outbox. Who attaches to a conversation sees what
+    waits, then everything that is said and done in it.
+    """
+
+    name = NAME
+
+    def __init__(
+        self, outbox: Outbox, welcome: Callable[[Address], Welcome], language: Callable[[Address], Language]
+    ) -> None:
+        """`welcome` is what a terminal is told first, `language` the one spoken at an address."""
+        self._outbox = outbox
+        self._welcome = welcome
+        self._language = language
+        self._publish: Publish | None = None
+        self._attached: list[_Attached] = []
+        self._waiting: dict[Address, OutboundMessage] = {}  # to be shown next, in each conversation
+        self._running: dict[Address, str] = {}  # turns
+
+    async def listen(self, publish: Publish) -> None:
+        """Take what is said until cancelled; afterwards who says something is told to wait for the next start."""
+        self._publish = publish
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._publish = None
+
+    async def run(self) -> None:
+        """Show what the bot says until cancelled. Raises StoreError when the outbox cannot be read."""
+        self._outbox.take_back(self.name)
+        self._waiting.clear()
+        while True:
+            item = await self._outbox.outgoing(self.name)
+            if isinstance(item, Delivery):
+                self._waiting[item.message.address] = item.message
+                self._send_waiting(item.message.address, self._attached)
+            else:
+                self._show(item)
+
+    async def attach(self, args: Sequence[str], wire: Wire) -> None:
+        """Serve a terminal until it leaves. The words are the conversation's name and, for one question, ONCE."""
+        address = at(args[0] if args else "default")
+        terminal = _Attached(wire, address, is_once=ONCE in args[1:], joined_in=self._running.get(address))
+        wire.write(self._welcome(address))
+        self._attached.append(terminal)
+        if terminal.joined_in and not terminal.is_once:
+            terminal.show(Progress(address=address, turn=terminal.joined_in, kind="started"))
+        self._send_waiting(address, [terminal])
+        try:
+            while frame := await wire.read(FROM_TERMINAL):
+                if isinstance(frame, Say):
+                    wire.write(await self._said(frame, terminal))
+                elif isinstance(frame, Shown):
+                    await self._shown(frame.id, address)
+        finally:
+            self._attached.remove(terminal)
+            if not terminal.is_once:  # it may have left before it showed what the others were not sent
+                self._send_waiting(address, self._attached)
+
+    async def _said(self, frame: Say, terminal: "_Attached") -> Taken | Refused:
+        if self._publish is None:
+            return Refused(frame.id, say("gateway.ending", self._language(terminal.address)))
+        try:
+            await self._publish(terminal.says(frame))
+        except NanobotError as error:
+            log.warning("%s: a message was not taken: %s", terminal.address.session_key, error)
+            return Refused(frame.id, str(error))
+        return Taken(frame.id)
+
+    async def _shown(self, message_id: str, address: Address) -> None:
+        waiting = self._waiting.get(address)
+        if waiting and waiting.id == message_id:  # else another terminal has shown it before
+            del self._waiting[address]
+            await self._outbox.delivered(message_id)
+
+    def _send_waiting(self, address: Address, terminals: Iterable["_Attached"]) -> None:
+        """Send what is to be shown next. Who came for one question shows what is not theirs only if nobody else can."""
+        message = self._waiting.get(address)
+        if message is None:
+            return
+        is_watched = any(each.address == address and not each.is_once for each in self._attached)
+        for terminal in terminals:
+            if terminal.address == address and (not is_watched or terminal.wants(message)):
+                terminal.wire.write(Send(message, self._language(address)))
+
+    def _show(self, progress: Progress) -> None:
+        if progress.kind == "started":
+            self._running[progress.address] = progress.turn
+        elif progress.kind == "ended":
+            self._running.pop(progress.address, None)
+        for terminal in self._attached:
+            if terminal.address == progress.address:
+                terminal.show(progress)
+
+
+class _Attached:
+    """A terminal, and what of its conversation it is to see."""
+
+    def __init__(self, wire: Wire, address: Address, *, is_once: bool, joined_in: str | None) -> None:
+        """`joined_in` is the turn that was running when it came: of that it sees the answer as a whole."""
+        self.address = address
+        self.is_once = is_once
+        self.joined_in = joined_in
+        self.wire = wire
+        self._said: set[str] = set()
+        self._own_turn: str | None = None  # of one question: the turn that answers it, while it runs
+
+    def says(self, frame: Say) -> InboundMessage:
+        """What the person says. One question does not join what another terminal is doing."""
+        sender = SCRIPT if self.is_once else PERSON
+        message = words(self.address, frame.text, frame.answers, sender=sender)
+        message = replace(message, id=frame.id)  # the terminal waits for the reply to it
+        self._said.add(message.id)
+        return message
+
+    def wants(self, message: OutboundMessage) -> bool:
+        """Whether a message of its conversation concerns it."""
+        return not self.is_once or self._own_turn is not None or message.reply_to in self._said
+
+    def show(self, progress: Progress) -> None:
+        """Send what a turn of its conversation is doing, as far as that concerns it."""
+        if self.is_once:
+            self._show_once(progress)
+        elif progress.turn != self.joined_in or progress.kind not in ("text", "restart", "step"):
+            self.wire.write(Show(progress))
+
+    def _show_once(self, progress: Progress) -> None:
+        if progress.kind == "started" and progress.text in self._said:
+            self._own_turn = progress.turn
+        if progress.turn == self._own_turn:
+            self.wire.write(Show(progress))
+            if progress.kind == "ended":
+                self._own_turn = None

@@ -1,0 +1,81 @@
+"""What a terminal and the gateway say to each other, once the terminal is attached to a conversation."""
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from nanobot.i18n import Language
+from nanobot.messages import OutboundMessage, Progress
+
+T = TypeVar("T")
+
+
+class Wire(Protocol):
+    """One connection, line by line; writing never waits."""
+
+    async def read(self, decoder: msgspec.json.Decoder[T]) -> T | None:
+        """The next line; None at the end."""
+        ...
+
+    def write(self, line: object) -> None:
+        """Send a line; lost if nobody is there any more."""
+        ...
+
+
+class Welcome(msgspec.Struct, tag=True):
+    """The gateway's first word: what a terminal needs for its prompt."""
+
+    greeting: str
+    is_demo: bool
+    language: Language
+    commands: list[tuple[str, str]]  # slash commands and what they do
+
+
+class Taken(msgspec.Struct, tag=True):
+    """What was said is on disk, and will be answered."""
+
+    id: str
+
+
+class Refused(msgspec.Struct, tag=True):
+    """What was said was not taken; the text says why."""
+
+    id: str
+    text: str
+
+
+class Send(msgspec.Struct, tag=True):
+    """A message to be shown; the language is the conversation's at the moment."""
+
+    message: OutboundMessage
+    language: Language
+
+
+class Show(msgspec.Struct, tag=True):
+    """What a running turn is doing."""
+
+    progress: Progress
+
+
+class Say(msgspec.Struct, tag=True):
+    """The terminal's: what the person says. Who they are is not theirs to say."""
+
+    id: str
+    text: str
+    answers: str | None = None
+
+
+class Shown(msgspec.Struct, tag=True):
+    """The terminal's: the message has been shown."""
+
+    id: str
+
+
+FromGateway = Welcome | Taken | Refused | Send | Show
+FromTerminal = Say | Shown
+
+FROM_GATEWAY: msgspec.json.Decoder[FromGateway] = msgspec.json.Decoder(FromGateway)
+FROM_TERMINAL: msgspec.json.Decoder[FromTerminal] = msgspec.json.Decoder(FromTerminal)
+
+Commands = Sequence[tuple[str, str]]

@@ -1,0 +1,128 @@
+"""A terminal's side of the gateway that it joined."""
+
+import asyncio
+from contextlib import suppress
+
+from nanobot.channels.socket.frames import (
+    FROM_GATEWAY,
+    Commands,
+    Refused,
+    Say,
+    Send,
+    Show,
+    Shown,
+    Taken,
+    Welcome,
+    Wire,
+)
+from nanobot.channels.terminal.person import words
+from nanobot.errors import NanobotError, WorkspaceError
+from nanobot.i18n import Language, say
+from nanobot.messages import Address, InboundMessage, Progress
+from nanobot.ports import Channel
+from nanobot.uncancelled import to_the_end
+
+STOPPING = 5.0
+"""Seconds in which a turn that is stopped has usually ended; nobody waits longer for that to leave."""
+
+
+class LeftAloneError(NanobotError):
+    """The gateway is gone, or does not take anything any more; the text says what becomes of what was said."""
+
+
+class Joined:
+    """The bot, as far as a terminal sees it, in the process of the gateway."""
+
+    def __init__(self, wire: Wire, welcome: Welcome) -> None:
+        self._wire = wire
+        self._welcome = welcome
+        self._language: Language = welcome.language
+        self._taking: dict[str, asyncio.Future[None]] = {}
+        self._turn: str | None = None  # that runs in the conversation
+        self._stop: str | None = None  # the message that asked for its end
+        self._stopped = asyncio.Event()
+
+    @classmethod
+    async def join(cls, wire: Wire) -> "Joined":
+        """Over a connection on which it was asked to be attached. Raises WorkspaceError."""
+        welcome = await wire.read(FROM_GATEWAY)
+        if not isinstance(welcome, Welcome):
+            raise WorkspaceError("The gateway ended just now. `nanobot gateway` starts it again.")
+        return cls(wire, welcome)
+
+    def menu(self, _: Address) -> Commands:
+        """The slash commands and what they do."""
+        return self._welcome.commands
+
+    def language(self, _: Address) -> Language:
+        """The language of the bot's own sentences at the moment."""
+        return self._language
+
+    def greeting(self, _: Address) -> str:
+        """Which model one talks to, and how to have a better one."""
+        return self._welcome.greeting
+
+    def is_demo(self, _: Address) -> bool:
+        """Whether it is the embedded model that answers."""
+        return self._welcome.is_demo
+
+    async def run(self, channel: Channel, address: Address, *, once: bool = False) -> None:
+        """Serve a channel until its `listen` returns. Raises LeftAloneError when the gateway ends first.
+
+        `once`: there is one question, and if this is cancelled, its turn is stopped. Otherwise turns go on without us.
+        """
+        hearing = asyncio.create_task(self._hear(channel))
+        listening = asyncio.create_task(channel.listen(self._publish))
+        try:
+            await asyncio.wait([hearing, listening], return_when=asyncio.FIRST_COMPLETED)
+            if listening.done():
+                listening.result()  # raises what went wrong
+                return
+            hearing.result()
+            raise LeftAloneError(say("gateway.lost_untaken" if self._taking else "gateway.lost", self._language))
+        except asyncio.CancelledError:
+            if once and self._turn:
+                await to_the_end(self._stop_turn(address))
+            raise
+        finally:
+            for task in (listening, hearing):
+                task.cancel()
+            await asyncio.wait([hearing, listening])
+
+    async def _publish(self, message: InboundMessage) -> None:
+        taken = self._taking[message.id] = asyncio.get_running_loop().create_future()
+        self._wire.write(Say(message.id, message.text, message.answers))
+        await taken
+        del self._taking[message.id]
+
+    async def _stop_turn(self, address: Address) -> None:
+        stop = words(address, "/stop")
+        self._stop = stop.id
+        self._wire.write(Say(stop.id, stop.text))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOPPING):
+                await self._stopped.wait()
+
+    async def _hear(self, channel: Channel) -> None:
+        """Show what comes, until the gateway ends."""
+        while frame := await self._wire.read(FROM_GATEWAY):
+            match frame:
+                case Send(message, language):
+                    self._language = language
+                    await channel.send(message)
+                    self._wire.write(Shown(message.id))
+                    if self._stop is not None and message.reply_to == self._stop:
+                        self._stopped.set()
+                case Show(progress):
+                    self._follow(progress)
+                    await channel.show(progress)
+                case Taken(message_id) if message_id in self._taking:
+                    self._taking[message_id].set_result(None)
+                case Refused(message_id, text) if message_id in self._taking:
+                    self._taking[message_id].set_exception(LeftAloneError(text))
+
+    def _follow(self, progress: Progress) -> None:
+        if progress.kind == "started":
+            self._turn = progress.turn
+        elif progress.kind == "ended":
+            self._turn = None

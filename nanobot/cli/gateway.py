@@ -1,0 +1,74 @@
+"""`nanobot gateway`: the bot on Telegram and Discord, and for every `nanobot chat`."""
+
+import argparse
+import signal
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from nanobot.cli.settings import config_of, config_path_of, home_of, language_here
+from nanobot.errors import ConfigError, WorkspaceError
+
+if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does without
+    from nanobot.config import Config
+    from nanobot.i18n import Language
+    from nanobot.workspace import Home
+
+_BY_SIGNAL = 128  # and its number, as shells have it
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the family to the command line."""
+    parser = commands.add_parser(
+        "gateway",
+        help="serve Telegram and Discord until told to stop",
+        description="Serve the chat platforms that are configured. SIGTERM or Ctrl-C lets what runs finish "
+        "(gateway.drain), a second one ends at once. Meanwhile `nanobot chat` joins the same bot. Exit codes: "
+        "0 told to stop, 1 it could not go on, 2 a mistake in the configuration, 130 or 143 told to stop at once.",
+    )
+    parser.set_defaults(func=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until told to stop."""
+    config = config_of(args)
+    if config.telegram is None and config.discord is None:
+        raise ConfigError(
+            f"There is nothing to serve: {config_path_of(args)} names no chat platform. For Telegram, talk to "
+            "@BotFather, then write\n\n  telegram:\n    token: <what BotFather gave you>\n\n(docs/deploy.md goes "
+            "through it, for Discord, too.) To talk right here, run: nanobot chat"
+        )
+    import asyncio
+
+    return asyncio.run(_serve(config, home_of(args), language_here(config.language)))
+
+
+async def _serve(config: "Config", home: "Home", language: "Language") -> int:
+    import asyncio
+
+    from nanobot.app.gateway import Ending, serve
+    from nanobot.store.lock import InUseError
+
+    ending, loop, received = Ending(), asyncio.get_running_loop(), list[int]()
+
+    def end(number: int) -> None:
+        received.append(number)
+        (ending.at_once if ending.asked.is_set() else ending.asked).set()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+            loop.add_signal_handler(number, end, number)
+    try:
+        await serve(config, home, language, _tell, ending)
+    except InUseError as error:
+        if error.holder and error.holder.serves:
+            raise WorkspaceError(
+                f"A gateway serves the workspace {config.workspace} already: {error.holder}. `nanobot status` says how "
+                f"it is; `kill {error.holder.pid}` stops it."
+            ) from None
+        raise
+    return _BY_SIGNAL + received[-1] if ending.at_once.is_set() else 0
+
+
+def _tell(line: str) -> None:
+    with suppress(OSError):  # whoever started it has stopped reading; that is no reason to end
+        print(line, flush=True)

@@ -1,0 +1,82 @@
+"""What `/status` and `nanobot status` say of the gateway."""
+
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+
+from nanobot.commands.router import Call
+from nanobot.i18n import Language, say
+from nanobot.ports.bus import Backlog, Trouble
+from nanobot.ports.gateway import ChannelState, GatewayState, LookAtGateway
+
+MOST_TROUBLES = 10
+
+SEEN = "seen"
+"""Behind `/status`: what went wrong is known, and need not be listed again."""
+
+Acknowledge = Callable[[Collection[str]], Awaitable[None]]
+
+
+class GatewayLines:
+    """The lines of the gateway in `/status`, for owners who talk to the bot alone; others are told none of it."""
+
+    def __init__(self, look: LookAtGateway, acknowledge: Acknowledge) -> None:
+        """`acknowledge` takes troubles with these ids off the list."""
+        self._look = look
+        self._acknowledge = acknowledge
+
+    async def __call__(self, call: Call) -> Sequence[str]:
+        if not call.message.authority.scope.is_owner:
+            return ()
+        state = await self._look()
+        if call.argument.casefold() == SEEN:
+            await self._acknowledge([trouble.id for trouble in state.backlog.troubles])
+            state = await self._look()
+        return list(gateway_lines(state, call.language))
+
+
+def gateway_lines(state: GatewayState, language: Language) -> Iterator[str]:
+    """All of it, a line each."""
+    yield say(
+        "gateway.running", language, version=state.version, pid=state.pid, at=f"{state.started:%Y-%m-%d %H:%M}"
+    )
+    if state.is_stopping:
+        yield say("gateway.stopping", language)
+    for channel in state.channels:
+        yield channel_line(channel, language)
+    yield from _backlog_lines(state.backlog, language)
+
+
+def channel_line(channel: ChannelState, language: Language) -> str:
+    """One channel."""
+    who = ", ".join(part for part in (channel.bot, channel.how) if part)
+    at = f"{channel.since:%Y-%m-%d %H:%M}" if channel.since else ""
+    line = say(f"gateway.{channel.state}", language, name=channel.name, who=who, at=at, trouble=channel.trouble)
+    if channel.state == "up" and channel.trouble:
+        line += " " + say("gateway.but", language, trouble=channel.trouble)
+    return line
+
+
+def _backlog_lines(backlog: Backlog, language: Language) -> Iterator[str]:
+    out = sum(backlog.waiting_out.values())
+    if backlog.waiting_in or backlog.being_answered or out:
+        yield say(
+            "gateway.waiting",
+            language,
+            waiting=backlog.waiting_in,
+            answering=backlog.being_answered,
+            out=out,
+            minutes=int(backlog.oldest // 60),
+        )
+    troubles = backlog.troubles[-MOST_TROUBLES:]
+    for trouble in troubles:
+        yield _trouble_line(trouble, language)
+    if len(backlog.troubles) > len(troubles):
+        yield say("gateway.more_troubles", language, count=len(backlog.troubles) - len(troubles))
+    if troubles:
+        yield say("gateway.seen", language)
+
+
+def _trouble_line(trouble: Trouble, language: Language) -> str:
+    where = trouble.address.session_key if trouble.address else trouble.id
+    return "- " + say(
+        f"gateway.{trouble.kind}", language, at=f"{trouble.at:%Y-%m-%d %H:%M}", where=where, reason=trouble.reason
+    )

@@ -1,0 +1,66 @@
+"""Reaches the gateway that runs for a workspace."""
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from nanobot.errors import WorkspaceError
+from nanobot.ops.socket.place import found
+from nanobot.ops.socket.server import Hello, Wish
+from nanobot.ops.socket.wire import LONGEST, Wire, WireError
+from nanobot.workspace import Workspace
+
+PATIENCE = 10.0
+"""Seconds in which a gateway that works says who it is, however busy the machine."""
+
+
+_HELLO = msgspec.json.Decoder(Hello)
+
+
+class NoGatewayError(WorkspaceError):
+    """No gateway runs for this workspace."""
+
+
+class DeafGatewayError(WorkspaceError):
+    """Somebody holds the socket and does not answer."""
+
+
+async def connected(workspace: Workspace, version: str, do: str, args: Sequence[str] = ()) -> Wire:
+    """A connection to the gateway of this workspace that has been told what is wanted.
+
+    Raises NoGatewayError, DeafGatewayError, and another WorkspaceError if it is of another version.
+    """
+    path = found(workspace)
+    none = f"No gateway runs for the workspace {workspace.root}. `nanobot gateway` starts one."
+    if path is None:
+        raise NoGatewayError(none)
+    try:
+        reader, writer = await asyncio.open_unix_connection(path, limit=LONGEST)
+    except (FileNotFoundError, ConnectionRefusedError):  # a gateway that was killed leaves the file behind
+        raise NoGatewayError(none) from None
+    except OSError as error:
+        raise WorkspaceError(f"The gateway's socket {path} cannot be used: {error.strerror or error}.") from error
+    wire = Wire(reader, writer)
+    try:
+        await _greet(wire, version)
+    except BaseException:
+        await wire.aclose()
+        raise
+    wire.write(Wish(do, list(args)))
+    return wire
+
+
+async def _greet(wire: Wire, version: str) -> None:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            hello = await wire.read(_HELLO)
+    except (TimeoutError, WireError):
+        hello = None
+    if hello is None:
+        raise DeafGatewayError("A gateway holds this workspace's socket, but it does not answer.")
+    if hello.nanobot != version:
+        raise WorkspaceError(
+            f"The gateway that runs here (process {hello.pid}) is nanobot {hello.nanobot}, this command is {version}. "
+            "Restart the gateway, so that both are the same."
+        )

@@ -1,0 +1,52 @@
+"""How the gateway is doing, for whoever asks."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from nanobot.ports.bus import Backlog
+
+State = Literal["starting", "up", "trouble", "refused"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelState:
+    """How one channel is doing.
+
+    state     means
+    starting  it has not connected yet
+    up        it hears and speaks
+    trouble   it does not, for the moment; it is tried again by itself
+    refused   the platform does not know the token: nothing is tried before the next start
+
+    `bot` is the bot's name there, once known, `how` the way in which it listens, `since` the time from which it
+    has been up; `trouble` a sentence without its dot, "" if all is well.
+    """
+
+    name: str
+    state: State
+    how: str = ""
+    bot: str = ""
+    since: datetime | None = None
+    trouble: str = ""
+
+    @property
+    def is_red(self) -> bool:
+        return self.state in ("trouble", "refused")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayState:
+    """How all of it is doing. `uptime` is in seconds."""
+
+    version: str
+    pid: int
+    started: datetime
+    uptime: float
+    is_stopping: bool
+    channels: Sequence[ChannelState]
+    backlog: Backlog
+
+
+LookAtGateway = Callable[[], Awaitable[GatewayState]]
