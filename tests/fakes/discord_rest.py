@@ -26,7 +26,12 @@ class Call:
     body: Json
     at: float
     status: int = 0
-    files: list[str] = field(default_factory=list)
+    uploads: list[tuple[str, bytes, str | None]] = field(default_factory=list)
+
+    @property
+    def files(self) -> list[str]:
+        """The names of the files that came with it."""
+        return [name for name, _, _ in self.uploads]
 
 
 @dataclass
@@ -115,7 +120,7 @@ class Rest:
         return handle
 
     async def _answer(self, handler: Any, request: web.Request, call: Call) -> web.StreamResponse:
-        files = await self._read(request, call)
+        await self._read(request, call)
         fault = next((fault for fault in self.faults if fault.fits(call)), None)
         if fault:
             fault.times -= 1
@@ -123,15 +128,13 @@ class Rest:
             return await _misbehave(fault, request)
         try:
             self._check_client(request, call)
-            request["files"] = files
             answer = handler(request, call)
             response = _json(200, answer) if answer is not None else web.Response(status=204)
         except RefusedError as refusal:
             response = _json(refusal.status, refusal.body, refusal.headers)
         return await _misbehave(fault, request) if fault else response
 
-    async def _read(self, request: web.Request, call: Call) -> list[tuple[str, bytes, str | None]]:
-        files = []
+    async def _read(self, request: web.Request, call: Call) -> None:
         if request.content_type == "multipart/form-data":
             async for part in await request.multipart():
                 assert isinstance(part, BodyPartReader)
@@ -139,12 +142,10 @@ class Rest:
                     call.body = json.loads(await part.text())
                 else:
                     content = bytes(await part.read())
-                    files.append((part.filename or "", content, part.headers.get("Content-Type")))
+                    call.uploads.append((part.filename or "", content, part.headers.get("Content-Type")))
         elif request.can_read_body:
             body = await request.json()
             call.body = body if isinstance(body, dict) else {"list": body}
-        call.files = [name for name, _, _ in files]
-        return files
 
     def _check_client(self, request: web.Request, call: Call) -> None:
         by_token = call.path.startswith(("/webhooks/", "/interactions/"))
@@ -237,15 +238,15 @@ class Rest:
 
     def _create(self, request: web.Request, call: Call) -> Json:
         room = check_room(self.world.rooms.get(request.match_info["room"]))
-        check_message(call.body, files=len(request["files"]))
+        check_message(call.body, files=len(call.uploads))
         limit = room.file_limit
-        if any(len(content) > limit for _, content, _ in request["files"]):
+        if any(len(content) > limit for _, content, _ in call.uploads):
             raise RefusedError(413, 40005, "Request entity too large")
         nonce = call.body.get("nonce")
         if nonce and (room.id, nonce) in self._nonces:
             return self._nonces[room.id, nonce]
         more = self._reference(room, call.body.get("message_reference"))
-        more |= {"attachments": [self.world.keep_file(*file) for file in request["files"]]}
+        more |= {"attachments": [self.world.keep_file(*file) for file in call.uploads]}
         more |= {"components": call.body.get("components", []), "pings": call.body["allowed_mentions"]}
         more |= {"nonce": nonce} if nonce else {}
         message = self.world.say(room, self.world.bot, call.body.get("content") or "", **more)

@@ -18,6 +18,8 @@ BETWEEN_IDENTIFIES = 5.0
 
 log = logging.getLogger(__name__)
 
+discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody is to be told that it cannot speak
+
 
 class Client(discord.Client):
     """Tells Hearing what happens, in order, and `changed` whether the connection stands."""

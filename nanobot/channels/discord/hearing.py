@@ -86,7 +86,7 @@ class Hearing:
     def connected(self) -> None:
         """A connection stands (again): read what was said meanwhile, before what comes now."""
         for channel in self._seen.channels:
-            self._rows.put(channel, partial(self._read_missed, channel))
+            self._put(channel, partial(self._read_missed, channel))
 
     def said(self, message: discord.Message) -> None:
         self._put(message.channel.id, partial(self._message, message))
@@ -116,11 +116,11 @@ class Hearing:
         try:
             await job()
         except (discord.NotFound, discord.Forbidden) as error:
-            log.warning("discord: chat %s: a message is left out: %s", channel, error)
+            log.warning("discord: chat %s: something is left out: %s", channel, error)
         except (StoreError, discord.DiscordException, OSError):
             raise  # it is no fault of the message's: it is read again when that is mended
         except Exception:
-            log.exception("discord: chat %s: a message is left out", channel)
+            log.exception("discord: chat %s: something is left out", channel)
 
     async def _read_missed(self, channel: str) -> None:
         since, now = self._seen.last(channel), self._around.clock.now()

@@ -1,7 +1,7 @@
 """The real Discord channel between a fake Discord and a real spool, with people whom it knows."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,6 +12,7 @@ from nanobot.bus.spool import Spool
 from nanobot.channels.access import Access
 from nanobot.channels.discord.channel import Discord
 from nanobot.channels.discord.settings import CatchUp, MenuCommand, Settings, Surroundings
+from nanobot.i18n import Language
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.people.people import Configured, People
 from nanobot.ports.people import Listening
@@ -41,6 +42,7 @@ class Scene:
     heartbeat_timeout: float = 60.0
     store_all: bool = False
     bots: tuple[str, ...] = ()
+    language: Callable[[Address], Language] = lambda _: "en"
     heard: list[InboundMessage] = field(default_factory=list)
     notices: list[OutboundMessage] = field(default_factory=list)
 
@@ -50,6 +52,7 @@ class Scene:
         self.general: Room = self.discord.channel(self.home, "general")
         self.media = MediaFolder(Workspace(self.root / "workspace"))
         self.came = asyncio.Event()
+        self.ends: list[asyncio.Task[None]] = []
 
     def channel(self, spool: Spool) -> Discord:
         settings = Settings(
@@ -64,7 +67,7 @@ class Scene:
             bookmarks=spool,
             clock=self.clock,
             notify=self._notify,
-            language=lambda _: "en",
+            language=self.language,
         )
         return Discord(settings, around, COMMANDS)
 
@@ -81,12 +84,17 @@ class Scene:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Discord]:
         """The channel listens; what it hears goes through the spool to `heard`."""
+        self.ends.clear()
         async with Spool(self.root / "spool.db", self.clock) as spool:
             channel = self.channel(spool)
             tasks = [asyncio.create_task(channel.listen(spool.publish)), asyncio.create_task(self._receive(spool))]
-            tasks[0].add_done_callback(lambda _: self.discord.changed())
+            for task in tasks:
+                task.add_done_callback(self._ended)
+            gateway, before = self.discord.gateway, len(self.discord.gateway.identifies)
             try:
-                await self.discord.until(lambda: self.discord.gateway.connected or tasks[0].done())
+                await self.discord.until(
+                    lambda: tasks[0].done() or (len(gateway.identifies) > before and gateway.connected)
+                )
                 if tasks[0].done():
                     tasks[0].result()
                 yield channel
@@ -103,6 +111,8 @@ class Scene:
         """Wait until so many messages have been heard since the beginning; the last of them."""
         async with asyncio.timeout(PATIENCE):
             while len(self.heard) < count:
+                for task in self.ends:
+                    task.result()
                 self.came.clear()
                 await self.came.wait()
         return self.heard[count - 1]
@@ -118,6 +128,12 @@ class Scene:
         texts = [heard.text for heard in self.heard]
         assert texts.count("the last word") == len(rooms or [1]), texts
         assert len(texts) == count + len(rooms or [1]), texts
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Let those who wait know: what they wait for will not come."""
+        self.ends.append(task)
+        self.came.set()
+        self.discord.changed()
 
     async def _receive(self, spool: Spool) -> None:
         while True:
