@@ -67,6 +67,11 @@ class Scope:
         """Whether this is the owners' memory, the files at the workspace's root."""
         return self.name == self.OWNER_NAME
 
+    @property
+    def is_group(self) -> bool:
+        """Whether this is the memory of a group chat."""
+        return self.name.startswith("group:")
+
     def __lt__(self, other: "Scope") -> bool:
         return self.name < other.name
 

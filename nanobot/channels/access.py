@@ -92,7 +92,7 @@ class Access:
         if not contact.is_bot:
             await self._remember_name(contact)
         if not contact.groups:
-            return Admission(_alone(contact, role))
+            return Admission(self._alone(contact, role))
         return await self._in_group(contact, role)
 
     def _role(self, contact: Contact) -> Role:
@@ -101,6 +101,13 @@ class Access:
         if contact.is_bot:
             return Role.MEMBER if contact.groups and self._people.may_bot(channel, who) else Role.GUEST
         return self._people.role(channel, who)
+
+    def _alone(self, contact: Contact, role: Role) -> Authority:
+        if role is Role.OWNER:
+            return Authority(role, Scope.owner(), Origin.OWNER)
+        return Authority(
+            role, Scope.person(*self._people.first(contact.address.channel, contact.sender.id)), Origin.PERSON
+        )
 
     async def _in_group(self, contact: Contact, role: Role) -> Admission | None:
         authority = _in_group(contact, role)
@@ -189,12 +196,6 @@ class _Lately:
         self._done[what] = self._clock.monotonic()
         while len(self._done) > _MOST_KNOWN:
             del self._done[next(iter(self._done))]
-
-
-def _alone(contact: Contact, role: Role) -> Authority:
-    if role is Role.OWNER:
-        return Authority(role, Scope.owner(), Origin.OWNER)
-    return Authority(role, Scope.person(contact.address.channel, contact.sender.id), Origin.PERSON)
 
 
 def _in_group(contact: Contact, role: Role) -> Authority:

@@ -25,6 +25,16 @@ LOCKED = timedelta(hours=1)
 """So many wrong codes within this time, and none can be approved over chat until it has passed."""
 
 
+def new_code() -> str:
+    """A code that nobody can guess."""
+    return "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
+
+
+def plain(typed: str) -> bytes:
+    """A code as it was given, however it was typed."""
+    return "".join(typed.upper().replace("-", "").split()).encode(errors="replace")
+
+
 def waiting(book: Book, now: datetime) -> Sequence[Asking]:
     """The strangers whose codes are valid, the oldest first."""
     return [asking for asking in book.asking if asking.until > now]
@@ -38,13 +48,12 @@ def given(book: Book, channel: str, user_id: str, chat: str, now: datetime) -> A
     is_denied = any((each.channel, each.id) == (channel, user_id) and each.until > now for each in book.denied)
     if is_denied or len(asking) >= MOST_ASKING:
         return None
-    code = "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
-    return Asking(channel=channel, id=user_id, chat=chat, code=code, until=now + VALID)
+    return Asking(channel=channel, id=user_id, chat=chat, code=new_code(), until=now + VALID)
 
 
 def find(book: Book, typed: str) -> Asking | None:
     """Whose code that is, valid or over; None if there is none like it. Takes as long whatever is typed."""
-    code = "".join(typed.upper().replace("-", "").split()).encode(errors="replace")
+    code = plain(typed)
     same = [each for each in book.asking if hmac.compare_digest(each.code.encode(), code)]
     return same[0] if same else None
 

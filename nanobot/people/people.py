@@ -5,14 +5,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Protocol, TypeVar
 
 from nanobot.authority import Role
 from nanobot.messages import Address, Sender
-from nanobot.people import codes
+from nanobot.people import codes, links
+from nanobot.people.rows import row_of, without
 from nanobot.people.trouble import PairingError
 from nanobot.ports import Clock
-from nanobot.ports.people import Admitted, Asking, Book, Denied, Listening, Paired, PeopleStore
+from nanobot.ports.people import Admitted, Asking, Book, Denied, Linking, Listening, Paired, PeopleStore
 from nanobot.uncancelled import to_the_end
 
 DENIED = timedelta(days=1)
@@ -91,7 +91,7 @@ class People:
 
     def role(self, channel: str, user_id: str) -> Role:
         """What somebody may do; GUEST for whoever is not known."""
-        roles = [each.role for each in (_of(self._book.people, channel, user_id),) if each]
+        roles = [each.role for each in (row_of(self._book.people, channel, user_id),) if each]
         if user_id in self._says(channel).owners:
             roles.append(Role.OWNER)
         if user_id in self._says(channel).members:
@@ -111,7 +111,7 @@ class People:
         says = self._says(channel)
         wants_all = any(each in says.store_all for each in ids)
         for each in ids:
-            if group := _of(self._book.groups, channel, each):
+            if group := row_of(self._book.groups, channel, each):
                 return Served(group.listening, group.keeps_all or wants_all)
             if each in says.groups:
                 return Served(says.groups[each], wants_all)
@@ -119,7 +119,7 @@ class People:
 
     async def seen(self, channel: str, sender: Sender) -> None:
         """Remember what somebody is called now. Raises StoreError."""
-        person = _of(self._book.people, channel, sender.id)
+        person = row_of(self._book.people, channel, sender.id)
         if person and sender.name not in ("", person.name):
             async with self._lock:
                 named = (replace(each, name=sender.name) if each == person else each for each in self._book.people)
@@ -149,8 +149,8 @@ class People:
             role = Role.OWNER if by == MACHINE and (owner or not self.has_owner) else Role.MEMBER
             now = self._clock.now()
             person = Paired(channel=asking.channel, id=asking.id, chat=asking.chat, role=role, at=now, by=by)
-            people = (*_without(self._book.people, person), person)
-            asking_still = _without(self._book.asking, asking)
+            people = (*without(self._book.people, person), person)
+            asking_still = without(self._book.asking, asking)
             await self._write(replace(self._book, people=people, asking=asking_still, wrong=()))
             return person
 
@@ -159,19 +159,19 @@ class People:
         async with self._lock:
             asking = await self._find(code, by)
             denied = Denied(channel=asking.channel, id=asking.id, until=self._clock.now() + DENIED)
-            asking_still = _without(self._book.asking, asking)
+            asking_still = without(self._book.asking, asking)
             await self._write(replace(self._book, asking=asking_still, denied=(*self._book.denied, denied)))
             return asking
 
     async def revoke(self, channel: str, user_id: str, by: str) -> Role:
         """Undo a pairing; returns the role that the configuration leaves them. Raises PairingError, StoreError."""
         async with self._lock:
-            person = _of(self._book.people, channel, user_id)
+            person = row_of(self._book.people, channel, user_id)
             if person is None:
                 raise PairingError("not_paired" if self.role(channel, user_id) is Role.GUEST else "configured")
             if person.role is Role.OWNER and by != MACHINE:
                 raise PairingError("owner_by_machine")
-            await self._write(replace(self._book, people=_without(self._book.people, person)))
+            await self._write(replace(self._book, people=without(self._book.people, person)))
             return self.role(channel, user_id)
 
     async def admit(self, at: Address, listening: Listening, by: str, title: str = "") -> None:
@@ -187,7 +187,7 @@ class People:
         async with self._lock:
             if not keeps_all and at.chat in self._says(at.channel).store_all:
                 raise PairingError("configured")
-            group = _of(self._book.groups, at.channel, at.chat)
+            group = row_of(self._book.groups, at.channel, at.chat)
             listening = group.listening if group else self._says(at.channel).groups.get(at.chat)
             if listening is None:
                 raise PairingError("not_admitted")
@@ -196,16 +196,53 @@ class People:
     async def dismiss(self, at: Address) -> None:
         """Take back that a group was let in. Raises PairingError, StoreError."""
         async with self._lock:
-            group = _of(self._book.groups, at.channel, at.chat)
+            group = row_of(self._book.groups, at.channel, at.chat)
             if group is None:
                 raise PairingError("configured" if at.chat in self._says(at.channel).groups else "not_admitted")
-            await self._write(replace(self._book, groups=_without(self._book.groups, group)))
+            await self._write(replace(self._book, groups=without(self._book.groups, group)))
+
+    def first(self, channel: str, user_id: str) -> tuple[str, str]:
+        """Channel and id of whoever's memory this person shares: their own, unless they are linked."""
+        return links.first(self._book, (channel, user_id))
+
+    async def link_code(self, channel: str, user_id: str) -> Linking:
+        """A code that joins whoever types it on another channel to this person. Raises PairingError, StoreError."""
+        async with self._lock:
+            self._check_member(channel, user_id)
+            book, linking = links.with_code(self._book, (channel, user_id), self._clock.now())
+            await self._write(book)
+            return linking
+
+    async def link(self, code: str, channel: str, user_id: str) -> tuple[str, str]:
+        """Join this person to the one who was given the code; returns whose memory they share now.
+
+        It never raises a role: both must be members, and stay that. Raises PairingError, StoreError.
+        """
+        async with self._lock:
+            who, now = (channel, user_id), self._clock.now()
+            self._check_member(channel, user_id)
+            linking = links.check(self._book, who, code, now)
+            if linking is None:
+                await self._write(links.with_wrong(self._book, who, now))
+                raise PairingError("wrong_link")
+            self._check_member(linking.channel, linking.id)
+            await self._write(links.joined(self._book, who, linking))
+            return self.first(channel, user_id)
+
+    async def unlink(self, channel: str, user_id: str) -> None:
+        """From now on this person has a memory of their own again. Raises PairingError, StoreError."""
+        async with self._lock:
+            await self._write(links.parted(self._book, (channel, user_id)))
+
+    def _check_member(self, channel: str, user_id: str) -> None:
+        if self.role(channel, user_id) is not Role.MEMBER:
+            raise PairingError("link_owner")
 
     async def _put(
         self, at: Address, listening: Listening, by: str, *, title: str = "", keeps_all: bool | None = None
     ) -> None:
         """Write a group down; what is not said stays as it is."""
-        known = _of(self._book.groups, at.channel, at.chat)
+        known = row_of(self._book.groups, at.channel, at.chat)
         group = Admitted(
             channel=at.channel,
             id=at.chat,
@@ -215,7 +252,7 @@ class People:
             by=by,
             title=title or (known.title if known else ""),
         )
-        await self._write(replace(self._book, groups=(*_without(self._book.groups, group), group)))
+        await self._write(replace(self._book, groups=(*without(self._book.groups, group), group)))
 
     @cached_property
     def _book(self) -> Book:
@@ -235,29 +272,9 @@ class People:
         return codes.check(asking, now)
 
     async def _write(self, book: Book) -> None:
-        await to_the_end(self._replace(codes.without_old(book, self._clock.now())))
+        now = self._clock.now()
+        await to_the_end(self._replace(links.without_old(codes.without_old(book, now), now)))
 
     async def _replace(self, book: Book) -> None:
         await self._store.write(book)
         self._book = book
-
-
-class _Known(Protocol):
-    @property
-    def channel(self) -> str: ...
-
-    @property
-    def id(self) -> str: ...
-
-
-K = TypeVar("K", bound=_Known)
-
-
-def _of(rows: Sequence[K], channel: str, id_: str) -> K | None:
-    """The row of a person or a group."""
-    return next((row for row in rows if (row.channel, row.id) == (channel, id_)), None)
-
-
-def _without(rows: Sequence[K], gone: _Known) -> tuple[K, ...]:
-    """All but those of the same person or group."""
-    return tuple(row for row in rows if (row.channel, row.id) != (gone.channel, gone.id))

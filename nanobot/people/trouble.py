@@ -11,6 +11,11 @@ PairingTrouble = Literal[
     "owner_by_machine",  # owners are not made and unmade over chat
     "not_paired",  # nobody of this id was let in by pairing
     "not_admitted",  # no owner has let this group in
+    "link_locked",  # they typed too many wrong codes to be linked by
+    "wrong_link",  # no code to be linked by is like this
+    "link_owner",  # owners share one memory and have nothing to link
+    "linked_already",  # they are the same person already
+    "not_linked",  # they are linked to nobody
     "configured",  # the configuration says so, and pairing cannot change that
 ]
 

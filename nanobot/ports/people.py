@@ -63,6 +63,35 @@ class Denied:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """This id on this channel is the same person as the first one, whose memory they share."""
+
+    channel: str
+    id: str
+    first_channel: str
+    first_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linking:
+    """A member who was given a code to type on another channel."""
+
+    channel: str
+    id: str
+    code: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongLink:
+    """Somebody typed a wrong code of this kind."""
+
+    channel: str
+    id: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Book:
     """All of it. `wrong` are the times at which wrong codes were tried."""
 
@@ -71,6 +100,9 @@ class Book:
     asking: tuple[Asking, ...] = ()
     denied: tuple[Denied, ...] = ()
     wrong: tuple[datetime, ...] = ()
+    links: tuple[Link, ...] = ()
+    linking: tuple[Linking, ...] = ()
+    wrong_links: tuple[WrongLink, ...] = ()
 
 
 class PeopleStore(Protocol):
