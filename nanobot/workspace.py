@@ -96,6 +96,11 @@ class Workspace:
         """The number of the newest episode."""
         return self.memory / ".cursor"
 
+    @property
+    def dream_cursor(self) -> Path:
+        """The number of the last episode that Dream has taken in."""
+        return self.memory / ".dream_cursor"
+
     def memory_of(self, scope: str) -> Path:
         """MEMORY.md of the scope with this name; its notes lie beside it."""
         folder = folder_of(scope)
@@ -124,6 +129,11 @@ class Workspace:
     def version_ids(self) -> Path:
         """What the ids of versions became when something was erased from the history."""
         return self.state / "version_ids.json"
+
+    @property
+    def dreams(self) -> Path:
+        """How Dream is doing: what failed, what it set aside, how often it ran today."""
+        return self.state / "dreams.json"
 
     @property
     def sessions(self) -> Path:

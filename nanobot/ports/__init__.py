@@ -1,6 +1,7 @@
 """The seams of nanobot: everything outside plugs in here."""
 
 from nanobot.ports.bus import Backlog, Bookmarks, Bus, Channel, Delivery, Outbox, Publish, Trouble
+from nanobot.ports.dreams import DreamBook, DreamRecord
 from nanobot.ports.episodes import Episode, Episodes, Fact
 from nanobot.ports.media import Media, Transcriber
 from nanobot.ports.memory import Document, Documents, Frontmatter, MemoryStore, ReadFrontmatter
@@ -39,6 +40,8 @@ __all__ = [
     "Describe",
     "Document",
     "Documents",
+    "DreamBook",
+    "DreamRecord",
     "Edit",
     "Episode",
     "Episodes",

@@ -1,0 +1,45 @@
+"""What Dream must remember about itself."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DreamRecord:
+    """How Dream is doing. It holds nothing of what was said.
+
+    `last` is when a run last came to its end, and `outcome` how; `failure` says why the last ones failed, "" if the
+    last one did not, and `failures` how many in a row. None begins by itself before `not_before`. Times are RFC 3339.
+    `runs` are those of `day` (2026-11-30) that asked a model. `smaller` says how often what is asked at once was
+    halved. `tries` are the unusable answers to episodes, by cursor; `set_aside` the cursors that were given up.
+    """
+
+    last: str = ""
+    outcome: str = ""
+    failure: str = ""
+    failures: int = 0
+    not_before: str = ""
+    day: str = ""
+    runs: int = 0
+    smaller: int = 0
+    tries: Mapping[int, int] = field(default_factory=dict)
+    set_aside: Sequence[int] = ()
+
+
+class DreamBook(Protocol):
+    """Keeps it on disk. All methods raise StoreError."""
+
+    async def cursor(self) -> int:
+        """The last episode that was taken in; 0 at first."""
+        ...
+
+    async def move(self, cursor: int) -> None:
+        """All through this episode is taken in, durably."""
+        ...
+
+    async def read(self) -> DreamRecord: ...
+
+    async def write(self, record: DreamRecord) -> None:
+        """Durably."""
+        ...
