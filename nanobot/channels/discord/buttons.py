@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from nanobot.messages import Button
 from nanobot.ports import Bookmarks
@@ -50,7 +51,7 @@ class Placed:
             await bookmarks.mark(_MARK + self.custom_id, self._whole)
 
 
-def components(placed: Sequence[Placed]) -> list[dict[str, object]]:
+def components(placed: Sequence[Placed]) -> list[dict[str, Any]]:
     """As Discord wants them: rows (type 1) of grey buttons (type 2, style 2)."""
     buttons = [
         {

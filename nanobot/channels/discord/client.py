@@ -29,6 +29,7 @@ class Client(discord.Client):
             # what is in the messages is told only if that is switched on in the portal
             intents=discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True),
             heartbeat_timeout=settings.heartbeat_timeout,
+            max_messages=None,  # an edit would change them in place, while they wait here
             chunk_guilds_at_startup=False,
             member_cache_flags=discord.MemberCacheFlags.none(),
         )

@@ -92,9 +92,9 @@ class Hearing:
         self._put(message.channel.id, partial(self._message, message))
 
     def edited(self, event: discord.RawMessageUpdateEvent) -> None:
-        """Discord also tells when it adds the preview of a link: only a new wording counts."""
-        new, old = event.message, event.cached_message
-        if new.edited_at is None or new.author.bot or (old is not None and old.content == new.content):
+        """Discord also tells when it adds the preview of a link; each new wording has a time of its own."""
+        new = event.message
+        if new.edited_at is None or new.author.bot:
             return
         mark = str(int(new.edited_at.timestamp() * 1000))
         self._put(new.channel.id, partial(self._message, new, mark))

@@ -1,7 +1,7 @@
 """The real Discord channel between a fake Discord and a real spool, with people whom it knows."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -41,6 +41,7 @@ class Scene:
     catch_up: CatchUp = field(default_factory=CatchUp)
     heartbeat_timeout: float = 60.0
     store_all: bool = False
+    commands: Sequence[MenuCommand] = COMMANDS
     bots: tuple[str, ...] = ()
     language: Callable[[Address], Language] = lambda _: "en"
     heard: list[InboundMessage] = field(default_factory=list)
@@ -69,7 +70,7 @@ class Scene:
             notify=self._notify,
             language=self.language,
         )
-        return Discord(settings, around, COMMANDS)
+        return Discord(settings, around, self.commands)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Discord]:
