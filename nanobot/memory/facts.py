@@ -97,31 +97,31 @@ class Facts:
 
 def known_line(memory: str, fact: str) -> str | None:
     """The line that says exactly this already; case, blanks, a full stop and the date of the line do not count."""
-    wanted = _compared(fact)
+    wanted = compared(fact)
     bullets = filter(_BULLET.match, map(str.strip, without_index(memory).split("\n")))
-    return next((line for line in bullets if _compared(line) == wanted), None)
+    return next((line for line in bullets if compared(line) == wanted), None)
 
 
-def with_fact(memory: str, line: str) -> str:
-    """MEMORY.md with one more line at the end of its section for such facts; all else stays, to the byte."""
+def with_fact(memory: str, line: str, heading: str = HEADING) -> str:
+    """MEMORY.md, or a file like it, with one more line at the end of a section; all else stays, to the byte."""
     newline = newline_of(memory)
     above, index = split(memory)
     lines = lines_of(above)
-    section = _section(lines)
+    section = _section(lines, heading)
     at = _behind_text(lines[: section.stop] if section else lines)
     new = f"{line}{newline}"
     if section is None:
-        new = f"{newline if at else f'# Memory{newline}{newline}'}## {HEADING}{newline}{new}"
+        new = f"{newline if at else f'# Memory{newline}{newline}'}## {heading}{newline}{new}"
     before = "".join(lines[:at])
     gap = newline if before and not before.endswith("\n") else ""
     return f"{before}{gap}{new}{''.join(lines[at:])}{index}"
 
 
-def _section(lines: Sequence[str]) -> range | None:
-    """The lines of the section for such facts, its heading included."""
+def _section(lines: Sequence[str], title: str) -> range | None:
+    """The lines of the section with this title, its heading included."""
     found = list(enumerate(headings([line.rstrip("\r\n") for line in lines])))
     for start, heading in found:
-        if heading and heading.title.casefold() == HEADING.casefold():
+        if heading and heading.title.casefold() == title.casefold():
             following = (number for number, other in found[start + 1 :] if other and other.level <= heading.level)
             return range(start, next(following, len(lines)))
     return None
@@ -137,6 +137,7 @@ def _one_line(text: str) -> str:
     return _BULLET.sub("", " ".join(cleaned(text).split()), 1)
 
 
-def _compared(line: str) -> str:
+def compared(line: str) -> str:
+    """What makes two lines the same fact: their words without bullet, date of the line, case and full stop."""
     words = _DATE.sub("", _BULLET.sub("", line, 1))
     return " ".join(words.casefold().split()).rstrip(".。!！")

@@ -44,6 +44,11 @@ def headings(lines: Sequence[str]) -> list[Heading | None]:
     return [Heading(len(match[1]), (match[2] or "").strip()) if match else None for match in matches]
 
 
+def statements(lines: Sequence[str]) -> list[str]:
+    """What each line says by itself: "" for blank lines, headings, code, and what stands in a comment."""
+    return ["" if is_code or _HEADING.match(rest) else rest.strip() for rest, is_code in _scan(lines)]
+
+
 def _scan(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
     """What is left of each line without comments, and whether it belongs to fenced code, which is left as it is."""
     closers = _closers(lines)
