@@ -116,11 +116,17 @@ class FakePlatform:
         self._messages: defaultdict[Address, dict[str, Shown]] = defaultdict(dict)
         self._ids = count(1)
         self._busy: set[str] = set()
-        self._silent_until: dict[str, tuple[float, Life]] = {}  # who was told
+        self._silent_until: dict[str, float] = {}
+        self._told: dict[str, tuple[Life, float]] = {}  # whom, and when
 
     def seen(self, address: Address) -> list[str]:
         """The texts that stand in a chat, from top to bottom."""
         return [shown.text for shown in self._messages[address].values()]
+
+    def previewed(self, address: Address) -> list[str]:
+        """The turns of which a preview stands in a chat."""
+        shown = self._messages[address].values()
+        return [each.key.partition("/")[0] for each in shown if each.text.startswith("~")]
 
     def buttons(self, address: Address) -> list[str]:
         return [button.label for shown in self._messages[address].values() for button in shown.part.buttons]
@@ -195,13 +201,18 @@ class FakePlatform:
             self._busy.discard(address.chat)
 
     def _keep_silent(self, place: str) -> None:
-        """A process that was not told that it is to be silent, since it is a new one, is told."""
-        until, told = self._silent_until.get(place, (0.0, self.life))
-        left = until - self._clock.monotonic()
+        """Whoever could not know that there is to be silence is told."""
+        now = self._clock.monotonic()
+        left = self._silent_until.get(place, 0.0) - now
         if left > 1e-6:
-            assert told is not self.life, "a request to a chat that was told to be silent"
-            self._silent_until[place] = (until, self.life)
-            raise FloodError("Too Many Requests", retry_after=left, everywhere=not place)
+            life, at = self._told[place]
+            assert life is not self.life or at == now, "a request to a chat that was told to be silent"
+            raise self._silence(place, left)
+
+    def _silence(self, place: str, seconds: float) -> FloodError:
+        now = self._clock.monotonic()
+        self._silent_until[place], self._told[place] = now + seconds, (self.life, now)
+        return FloodError("Too Many Requests", retry_after=seconds, everywhere=not place)
 
     def _outcome(self, method: Method, address: Address, work: Callable[[], T]) -> T:
         orders = self.faults[method]
@@ -211,8 +222,7 @@ class FakePlatform:
                 with suppress(DeliveryError):
                     work()
             if isinstance(fault.error, FloodError):
-                place = "" if fault.error.everywhere else address.chat
-                self._silent_until[place] = (self._clock.monotonic() + fault.error.retry_after, self.life)
+                self._silence("" if fault.error.everywhere else address.chat, fault.error.retry_after)
             self.life.step()
             raise fault.error
         result = work()

@@ -79,6 +79,7 @@ class Deliverer:
         )
         self._shows = Shows(stage, self._start)
         self._answering: dict[str, Show] = {}  # shows whose answer is on its way, by its id
+        self._unconfirmed: set[str] = set()  # messages of which a part was sent, and may have arrived
         self._tasks: asyncio.TaskGroup
 
     async def run(self) -> None:
@@ -128,11 +129,9 @@ class Deliverer:
         """Clear the stage for a message."""
         message, language = delivery.message, self._language(delivery.message.address)
         await self._shows.step_aside(message.address)
-        show = self._answering.get(message.id)
-        if show is None:
-            return Sending(self._post, delivery, language)
-        await show.close()
-        return Sending(self._post, delivery, language, show.canvas.live, show.canvas.kept)
+        if show := self._answering.get(message.id):
+            await show.close()
+        return Sending(self._post, delivery, language, show, unconfirmed=message.id in self._unconfirmed)
 
     async def _later(
         self, delivery: Delivery, sending: Sending | None, seconds: float, error: Exception, most: int
@@ -145,6 +144,8 @@ class Deliverer:
             await self._failed(delivery, reason)
             return
         uncertain = (sending or delivery).is_uncertain
+        if sending:
+            (self._unconfirmed.add if sending.is_unconfirmed else self._unconfirmed.discard)(message.id)
         await self._note(
             f"postponed {message.id}",
             delivery,
@@ -160,6 +161,7 @@ class Deliverer:
 
     def _finished(self, delivery: Delivery) -> None:
         self._answering.pop(delivery.message.id, None)
+        self._unconfirmed.discard(delivery.message.id)
         self._delays.end(delivery.message.address)
 
     async def _note(self, what: str, delivery: Delivery, work: Callable[[], Coroutine[Any, Any, None]]) -> None:

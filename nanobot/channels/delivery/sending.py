@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import PurePath
 
 from nanobot.channels.delivery.requests import Requests
+from nanobot.channels.delivery.show import Show
 from nanobot.channels.delivery.steps import noted, step
 from nanobot.channels.platform import (
     DeliveryError,
@@ -38,15 +39,18 @@ class Post:
 class Sending:
     """Makes the parts of a message visible, in order, and notes down each.
 
-    `live` are previews that show this answer growing and have nothing below them: they become its parts.
-    `kept` are previews that stay. All others, those of an earlier process above all, are removed first: nobody
-    knows what came below them. `is_uncertain`: whether the next part may have arrived.
+    The previews of its `show` that are live have nothing below them and become parts, those that it kept stay.
+    All others, those of an earlier process above all, are removed first: nobody knows what came below them.
+    `is_uncertain`: whether the next part, or a preview, may have arrived. `is_unconfirmed`: whether this process
+    has sent that part, and heard nothing of it.
     """
 
     def __init__(
-        self, post: Post, delivery: Delivery, language: Language, live: Sequence[str] = (), kept: Sequence[str] = ()
+        self, post: Post, delivery: Delivery, language: Language, show: Show | None = None, *, unconfirmed: bool = False
     ) -> None:
+        live, kept = (show.canvas.live, show.canvas.kept) if show else ((), ())
         self.is_uncertain = delivery.is_uncertain
+        self.is_unconfirmed = unconfirmed
         self._post = post
         self._message = delivery.message
         self._language = language
@@ -72,6 +76,7 @@ class Sending:
             try:
                 await self._edit(self._live.popleft(), number, part)
             except LostPreviewError:  # the other previews are above the place where this part comes now
+                self.is_uncertain = self.is_uncertain and not self._post.platform.can_find
                 self._stale += self._live
                 self._live.clear()
                 await self._remove_stale()
@@ -107,11 +112,11 @@ class Sending:
         message = self._message
         what = f"asking whether {message.address.session_key} answers"
         await self._post.requests.make(message.address, lambda: step(what, self._post.platform.typing(message.address)))
-        self.is_uncertain = False
+        was_unconfirmed, self.is_uncertain = self.is_unconfirmed, False
         try:
             await self._send(number, self._post.platform.parts(message, repeat=True)[number])
-        except UnreachableError as error:
-            if error.may_have_arrived:
+        except DeliveryError as error:
+            if self.is_uncertain and was_unconfirmed:
                 raise GoneError(say("delivery.unconfirmed", self._language, reason=error)) from error
             self.is_uncertain = True  # as it was before
             raise
@@ -122,9 +127,9 @@ class Sending:
         if found := await self._find(replace(self._message, turn=None)):
             if self._parts[number].file is None:
                 self._live.appendleft(found)
-            else:
-                await self._note_arrival(number, found)
-                self._arrived += 1
+                return  # an edit will show whether it is still there
+            await self._note_arrival(number, found)
+            self._arrived += 1
         elif number == 0 and self._message.turn is not None and (found := await self._find(self._message)):
             self._stale.append(found)
             await self._remove_stale()
@@ -146,13 +151,14 @@ class Sending:
             platform_id = await step(f"sending {named}", request)
         except DeliveryError as error:
             self.is_uncertain = isinstance(error, UnreachableError) and error.may_have_arrived
+            self.is_unconfirmed = self.is_unconfirmed or self.is_uncertain
             raise
         await self._note_arrival(number, platform_id)
 
     async def _note_arrival(self, number: int, platform_id: str) -> None:
         what = f"arrived {self._named(number)} as {platform_id}"
         await noted(what, partial(self._post.outbox.arrived, self._message.id, platform_id), self._post.clock)
-        self.is_uncertain = False
+        self.is_uncertain = self.is_unconfirmed = False
 
     def _excuse(self, number: int, part: Part, error: RejectedError) -> Part:
         """What is shown instead of a part that the platform will not have."""

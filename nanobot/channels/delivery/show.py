@@ -74,6 +74,10 @@ class Show:
         """Look again whether something may be shown now."""
         self._changed.set()
 
+    def mute(self) -> None:
+        """Make no more requests; wait for the end."""
+        self._speechless, self._typing_at, self.canvas.is_stuck = True, FOREVER, True
+
     async def run(self) -> None:
         """Show the turn until it is over."""
         while not self._closed:
@@ -123,7 +127,7 @@ class Show:
         try:
             await work
         except GoneError:
-            self._speechless, self._typing_at = True, FOREVER
+            self.mute()
         except DeliveryError:
             self._paused_until = self._typing_at = self._stage.clock.monotonic() + PAUSE
         else:

@@ -53,8 +53,9 @@ class Shows:
             await show.run()
         except Exception:  # the boundary of a turn on stage: its answer comes in any case
             log.exception("turn %s in %s cannot be shown growing", show.turn, show.address.session_key)
-        else:
-            self._forget(show)
+            show.mute()
+            await show.run()
+        self._forget(show)
 
     def _forget(self, show: Show) -> None:
         shows = self._at.get(show.address, {})

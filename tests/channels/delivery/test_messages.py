@@ -199,6 +199,39 @@ async def test_a_platform_that_can_be_searched_is_searched_before_anything_is_re
     assert scene.platform.seen(ANN) == ["Hello."]
 
 
+async def test_what_was_found_is_not_sent_again_though_touching_it_fails() -> None:
+    scene = Scene(can_find=True)
+    scene.outbox.put(say("Hello."))
+    scene.platform.faults["send"].append(lost_reply(arrives=True))
+    scene.platform.faults["edit"].extend([flood(3), no_connection(), lost_reply(arrives=False)])
+
+    async with scene.running():
+        await scene.pass_(60)
+
+    assert scene.platform.seen(ANN) == ["Hello."]
+
+
+async def test_a_file_that_may_have_arrived_is_found() -> None:
+    scene = Scene(can_find=True)
+    scene.outbox.put(replace(say("Here:"), files=(Attachment("a.pdf"), Attachment("b.pdf"))))
+    scene.platform.faults["send"].extend([None, lost_reply(arrives=True)])
+
+    async with scene.running():
+        await scene.pass_(60)
+
+    assert scene.platform.seen(ANN) == ["Here:", "[a.pdf]", "[b.pdf]"]
+
+
+async def test_a_repetition_says_so_even_if_it_is_held_up(scene: Scene) -> None:
+    scene.outbox.put(say("Hello."))
+    scene.platform.faults["send"].extend([lost_reply(arrives=True), flood(10), no_connection()])
+
+    async with scene.running():
+        await scene.pass_(60)
+
+    assert scene.platform.seen(ANN) == ["Hello.", f"{MARK}Hello."]
+
+
 async def test_a_certain_failure_leaves_no_doubt_behind(scene: Scene) -> None:
     scene.outbox.put(say("Hello."))
     scene.platform.faults["send"].append(flood(30))

@@ -309,7 +309,20 @@ async def test_a_preview_that_fails_does_not_hurt_the_answer(scene: Scene, fault
     assert scene.outbox.delivered_ids == ["m1"]
 
 
-async def test_a_preview_that_may_have_arrived_is_found_and_becomes_the_answer() -> None:
+async def test_an_uncertain_preview_is_no_reason_to_give_an_answer_up_sooner(scene: Scene) -> None:
+    scene.outbox.put(progress("started"), progress("text", WORDS))
+    scene.platform.faults["send_preview"].append(lost_reply(arrives=False))
+    scene.platform.faults["send"].append(lost_reply(arrives=False))
+
+    async with scene.running():
+        await scene.pass_(2)
+        scene.outbox.put(say("The answer.", turn="t1"))
+        await scene.pass_(30)
+
+    assert scene.platform.seen(ANN) == [f"{MARK}The answer."]
+
+
+async def test_a_preview_that_may_have_arrived_is_found_and_makes_way_for_the_answer() -> None:
     scene = Scene(can_find=True)
     scene.outbox.put(progress("started"), progress("text", WORDS))
     scene.platform.faults["send_preview"].append(lost_reply(arrives=True))

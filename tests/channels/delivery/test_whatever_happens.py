@@ -144,10 +144,6 @@ async def play(scene: Scene, luck: Luck, plan: Sequence[Move], ends_at: Sequence
     return story
 
 
-def turn_of(preview: str) -> str:
-    return preview.partition("turn")[2].partition(".")[0].partition(":")[0]
-
-
 @settings(max_examples=60, deadline=None, phases=[Phase.generate])
 @given(plan=moves, ends_at=ends, seed=st.integers(0, 10_000), rate=st.sampled_from([0.0, 0.1, 0.3]))
 def test_where_the_chat_can_be_searched_everything_stands_there_once(
@@ -161,8 +157,7 @@ def test_where_the_chat_can_be_searched_everything_stands_there_once(
     for at in PLACES:
         seen = scene.platform.seen(at)
         assert [text for text in seen if not text.startswith("~")] == story.expected[at]
-        left = {f"turn{turn_of(text)}" for text in seen if text.startswith("~")}
-        assert left <= story.remarked
+        assert set(scene.platform.previewed(at)) <= story.remarked
 
 
 @settings(max_examples=60, deadline=None, phases=[Phase.generate])
@@ -185,8 +180,7 @@ def test_where_it_cannot_be_searched_only_what_is_uncertain_is_repeated_and_says
         assert missing == 0 or scene.outbox.reasons
         assert all(copy.startswith(MARK) for group in copies for copy in group[1:])
         repeats += sum(text.startswith(MARK) for text in final)
-        left = [f"turn{turn_of(text)}" for text in seen if text.startswith("~")]
-        previews += sum(turn not in story.remarked for turn in left)
+        previews += sum(turn not in story.remarked for turn in scene.platform.previewed(at))
     assert len(scene.outbox.reasons) <= luck.uncertain["send"] // 2
     assert repeats <= luck.uncertain["send"] + luck.uncertain["send_preview"] + crashes * len(PLACES)
     assert previews <= luck.uncertain["send_preview"] + crashes * len(PLACES)
