@@ -69,8 +69,8 @@ class Commit:
 def write(commit: Commit) -> str:
     """The message. No text in it, whatever it holds, can look like another line, operation or trailer."""
     parts = [
-        _one_line(commit.subject)[:_SUBJECT] or commit.kind,
-        "\n".join(f"> {_one_line(line)}".rstrip() for line in commit.reason.splitlines()),
+        _one_line(commit.subject)[:_SUBJECT].rstrip() or commit.kind,
+        "\n".join(f"> {line}" for line in map(_one_line, commit.reason.splitlines()) if line),
         "\n".join(map(_operation, commit.operations)),
         "\n".join(f"{name}: {_value(value)}" for name, value in _trailers(commit)),
     ]
@@ -211,7 +211,7 @@ def _one_line(text: str) -> str:
 
 
 def _is_visible(char: str) -> bool:
-    return char == " " or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+    return unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
 def _escaped(char: str) -> str:

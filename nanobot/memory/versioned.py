@@ -1,11 +1,14 @@
 """What of a memory file is versioned: all of it but the index of notes."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from nanobot.memory.index import MARKER, lines_of, newline_of, split, without_index
 
 _NAME = "MEMORY.md"
 _CLEAN = f"""LC_ALL=C awk '
 {{ line = $0; sub(/[ \\t\\r]+$/, "", line); bare = line; sub(/^[ \\t]+/, "", bare) }}
-bare == "{MARKER}" {{ below = 1; fresh = 1; next }}
+bare == "{MARKER}" {{ if (!below) fresh = 1; below = 1; next }}
 below && line ~ /^- .*\\(`[^`]+`\\) · updated [0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]$/ {{ next }}
 /^\\r?$/ {{ if (!fresh) held = held $0 "\\n"; next }}
 {{ fresh = 0; printf "%s%s\\n", held, $0; held = "" }}'"""
@@ -15,7 +18,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 class WithoutIndex:
     """A Shape: in each MEMORY.md the index block is derived from the notes, and blank lines at the end do not count."""
 
-    filters = {_NAME: _CLEAN}
+    filters: Mapping[str, str] = MappingProxyType({_NAME: _CLEAN})
 
     def versioned(self, path: str, data: bytes) -> bytes:
         if not _has_index(path, data):

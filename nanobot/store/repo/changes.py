@@ -1,13 +1,13 @@
 """How a version is made: first its objects, then the journal, the branch, and at last the files."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from nanobot.ports import Author, Clock, Describe, Edit, HandEdits
 from nanobot.store.repo.git import Repository
 from nanobot.store.repo.history import one
-from nanobot.store.repo.journal import Entry, Journal, Step, keep_index, roll_forward
+from nanobot.store.repo.journal import Entry, Journal, Step, roll_forward
 from nanobot.store.repo.objects import EXECUTABLE, PLAIN, Content, Signature, make_commit, move_branch
 from nanobot.store.repo.worktree import Found, WorkTree, beneath, blob_id
 from nanobot.workspace import is_versioned
@@ -15,6 +15,8 @@ from nanobot.workspace import is_versioned
 log = logging.getLogger(__name__)
 
 _MAIN = "refs/heads/main"
+
+_Files = Mapping[str, Content | None]
 
 
 class Changes:
@@ -38,12 +40,9 @@ class Changes:
         if parent is not None and not changed:
             return HandEdits(None, found.skipped)
         message = self._describe(sorted(changed), is_first=parent is None)
-        commit = make_commit(self._repo, changed, message, Signature("person", self._clock.now()), parent)
-        log.debug("hand edits: the objects of %s are written", commit)
-        move_branch(self._repo, branch, commit, parent, "by hand")
-        log.debug("hand edits: the branch is at %s", commit)
-        keep_index(self._repo, list(changed))
-        log.info("%d files edited by hand are version %s", len(changed), commit)
+        ids = {path: None if file is None else blob_id(file.data) for path, file in changed.items()}
+        steps = [Step(path, name, name) for path, name in ids.items()]
+        commit = self._make(changed, steps, message, "person")
         return HandEdits(one(self._repo, commit), found.skipped)
 
     def commit(self, edits: Mapping[str, Edit], message: str, author: Author) -> str | None:
@@ -54,20 +53,25 @@ class Changes:
         changed = {path: edit for path, edit in wanted.items() if edit.before != edit.after}
         if not changed:
             return None
+        files = self._contents(changed)
+        steps = [Step(path, _id(edit.before), _id(edit.after)) for path, edit in changed.items()]
+        return self._make(files, steps, message, author)
+
+    def _make(self, files: _Files, steps: Sequence[Step], message: str, author: Author) -> str:
+        """A version on top of the newest, and the files as it says."""
         branch = self._branch()
         parent = self._repo.commit_id(branch)
-        files = self._contents(parent, changed)
         commit = make_commit(self._repo, files, message, Signature(author, self._clock.now()), parent)
         log.debug("version %s: its objects are written", commit)
-        self._journal.write(Entry(commit, [Step(path, _id(e.before), _id(e.after)) for path, e in changed.items()]))
+        self._journal.write(Entry(commit, steps))
         log.debug("version %s: the journal is written", commit)
         move_branch(self._repo, branch, commit, parent, author)
         log.debug("version %s: the branch has moved", commit)
         roll_forward(self._repo, self._journal, self._worktree)
-        log.info("version %s by %s changed %d files", commit, author, len(changed))
+        log.info("version %s by %s changed %d files", commit, author, len(files))
         return commit
 
-    def _differences(self, parent: str | None, found: Found) -> dict[str, Content | None]:
+    def _differences(self, parent: str | None, found: Found) -> _Files:
         tree = self._repo.tree(parent) if parent else {}
         is_unknown = beneath(found.skipped)
         changed: dict[str, Content | None] = {
@@ -81,8 +85,9 @@ class Changes:
                 changed[path] = Content(data, mode)
         return changed
 
-    def _contents(self, parent: str | None, edits: Mapping[str, Edit]) -> dict[str, Content | None]:
-        tree = self._repo.tree(parent) if parent else {}
+    def _contents(self, edits: Mapping[str, Edit]) -> _Files:
+        """A file keeps its mode."""
+        tree = self._repo.tree("HEAD", *edits)
         modes = {path: tree[path][0] if path in tree else PLAIN for path in edits}
         return {path: None if edit.after is None else Content(edit.after, modes[path]) for path, edit in edits.items()}
 

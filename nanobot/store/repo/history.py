@@ -15,7 +15,17 @@ from nanobot.store.repo.objects import author_of, email_of
 _ID = re.compile(r"[0-9a-f]{4,40}")
 _FULL = 40
 _FIELDS = ("%H", "%P", "%an", "%ae", "%aI", "%B")
-_LOG = ("log", "-z", "--name-only", "--full-diff", "--no-renames", "--no-color", "--no-notes", "--no-ext-diff", "--no-textconv")
+_LOG = (
+    "log",
+    "-z",
+    "--name-only",
+    "--full-diff",
+    "--no-renames",
+    "--no-color",
+    "--no-notes",
+    "--no-ext-diff",
+    "--no-textconv",
+)
 
 
 def log(
@@ -96,7 +106,7 @@ def _has(repo: Repository, version: str, path: str, line: bytes) -> bool:
 def _read(repo: Repository, *arguments: str) -> Iterator[Version]:
     mark = secrets.token_hex(16)  # no text in the history can hold it
     layout = f"--format=tformat:%x00{mark}%x00{'%x00'.join(_FIELDS)}%x00{mark}"
-    output = os.fsdecode(repo.run(*_LOG, layout, *arguments))
+    output = os.fsdecode(repo.run(*_LOG, "--no-ext-diff", "--no-textconv", layout, *arguments))
     pieces = output.split(f"\0{mark}\0")
     for fields, rest in zip(pieces[1::2], pieces[2::2], strict=True):
         name, parents, author, email, at, message = fields.split("\0")

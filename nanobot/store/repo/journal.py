@@ -18,7 +18,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A file that becomes another: ids of its contents, None where there is no file."""
+    """A file that becomes another: ids of its contents, None where there is no file.
+
+    Where both are the same, the file is as it is to be: a person has made it so.
+    """
 
     path: str
     before: str | None
@@ -89,6 +92,8 @@ def keep_index(repo: Repository, paths: Sequence[str]) -> None:
 
 def _bring(repo: Repository, worktree: WorkTree, step: Step) -> None:
     """Put a file in its place. What a person changed in it meanwhile stays; theirs wins over ours."""
+    if step.before == step.after:
+        return
     after = None if step.after is None else repo.blob(step.after)
     for _ in range(2):
         current = worktree.read(step.path)

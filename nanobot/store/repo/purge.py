@@ -28,6 +28,7 @@ def build(repo: Repository, erase: Erase, reword: Reword) -> Mapping[str, str]:
     """
     folder = repo.git_dir / _FOLDER
     shutil.rmtree(folder, ignore_errors=True)
+    log.debug("purge: the new history begins")
     try:
         initialise(folder)
         with Repository(folder, repo.work_tree) as new:

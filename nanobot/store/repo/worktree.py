@@ -68,8 +68,8 @@ class WorkTree:
             inside = PurePosixPath(path)
             if str(inside) != path or ".." in inside.parts or not is_versioned(inside):
                 raise VersionError("refused", f"{path!r} is not kept in the history", paths=[path])
-            if len(edit.after or b"") > MAX_SIZE:
-                raise VersionError("refused", f"{path} would be larger than {MAX_SIZE:,} bytes", paths=[path])
+            if reason := _unfit(edit.after or b""):
+                raise VersionError("refused", f"{path} would not be kept ({reason})", paths=[path])
         shaped = [(p, Edit(self._versioned(p, e.before), self._versioned(p, e.after))) for p, e in edits.items()]
         return dict(sorted(shaped, key=lambda item: item[1].after is not None))
 
@@ -166,8 +166,8 @@ class WorkTree:
             found.skipped[path] = "large"
         else:
             data = _bytes_of(self._root / path)
-            if b"\0" in data[:_BINARY_HEAD] and not data.startswith(_UTF16):
-                found.skipped[path] = "binary"
+            if reason := _unfit(data):
+                found.skipped[path] = reason
             else:
                 found.files[path] = self._shape.versioned(path, data), bool(info.st_mode & stat.S_IXUSR)
 
@@ -175,6 +175,13 @@ class WorkTree:
 def beneath(skipped: Mapping[str, str]) -> Callable[[str], bool]:
     """Whether a path is one of these, or in one: then nothing is known about it, least of all that it is gone."""
     return lambda path: any(path == known or path.startswith(f"{known}/") for known in skipped)
+
+
+def _unfit(data: bytes) -> str:
+    """Why such a content is not kept, "" if it is."""
+    if len(data) > MAX_SIZE:
+        return "large"
+    return "binary" if b"\0" in data[:_BINARY_HEAD] and not data.startswith(_UTF16) else ""
 
 
 def _names(folder: Path) -> Sequence[str]:

@@ -13,7 +13,6 @@ def everything(_: str) -> bool:
 
 async def test_a_restore_makes_the_owned_files_as_they_were_before_and_says_what_it_takes_back(desk: Desk) -> None:
     desk.write(MEMORY, BASE[MEMORY] + INDEX)
-    await desk.store.ensure()
     first = await desk.change({MEMORY: b"- one\n", "people/t-1/USER.md": b"- theirs\n"}, "first", "dream")
     bad = await desk.change({MEMORY: b"- bad\n", "memory/new.md": b"x\n", "USER.md": None}, "bad", "dream")
     later = await desk.change({"people/t-1/USER.md": b"- theirs too\n"}, "later", "dream")
@@ -40,7 +39,6 @@ async def test_a_restore_makes_the_owned_files_as_they_were_before_and_says_what
 
 
 async def test_an_undo_takes_back_one_change_and_keeps_the_later_ones(desk: Desk) -> None:
-    await desk.store.ensure()
     bad = await desk.change(
         {MEMORY: b"# Memory\n\n- one\n- two\n- bad\n", "USER.md": b"# User\n\n- likes tea\n- bad\n"}
     )
@@ -56,7 +54,6 @@ async def test_an_undo_takes_back_one_change_and_keeps_the_later_ones(desk: Desk
 
 
 async def test_an_undo_that_later_changes_stand_in_the_way_of_changes_nothing(desk: Desk) -> None:
-    await desk.store.ensure()
     bad = await desk.change({MEMORY: b"- moved to 9:30\n", "USER.md": b"- other\n"})
     desk.write(MEMORY, b"- moved to 9:45\n")
 
@@ -67,7 +64,6 @@ async def test_an_undo_that_later_changes_stand_in_the_way_of_changes_nothing(de
 
 @pytest.mark.parametrize("touched", [False, True])
 async def test_an_undo_removes_what_was_added_and_brings_back_what_was_removed(desk: Desk, touched: bool) -> None:
-    await desk.store.ensure()
     version = await desk.change({"memory/new.md": b"new\n", "SOUL.md": None})
     if touched:
         desk.write("memory/new.md", b"new and mine\n")
@@ -81,7 +77,6 @@ async def test_an_undo_removes_what_was_added_and_brings_back_what_was_removed(d
 
 
 async def test_what_is_undone_already_needs_no_undo(desk: Desk) -> None:
-    await desk.store.ensure()
     version = await desk.change({MEMORY: b"- bad\n"})
     desk.write(MEMORY, BASE[MEMORY])
 
@@ -89,7 +84,6 @@ async def test_what_is_undone_already_needs_no_undo(desk: Desk) -> None:
 
 
 async def test_only_owned_files_are_undone(desk: Desk) -> None:
-    await desk.store.ensure()
     version = await desk.change({MEMORY: b"- a\n", "people/t-1/USER.md": b"- b\n"})
 
     plan = await desk.store.plan_undo(version, lambda path: path.startswith("people/"))
@@ -98,7 +92,6 @@ async def test_only_owned_files_are_undone(desk: Desk) -> None:
 
 
 async def test_before_the_first_version_there_is_nothing(desk: Desk) -> None:
-    await desk.store.ensure()
     base = (await desk.store.log())[0].id
 
     for plan in (desk.store.plan_restore, desk.store.plan_undo):
@@ -107,7 +100,6 @@ async def test_before_the_first_version_there_is_nothing(desk: Desk) -> None:
 
 
 async def test_the_log_knows_authors_and_places(desk: Desk) -> None:
-    await desk.store.ensure()
     for number in range(3):
         await desk.change({MEMORY: b"- %d\n" % number}, f"dream {number}", "dream")
         await desk.change({"people/t-1/USER.md": b"- %d\n" % number}, f"said {number}")
@@ -127,7 +119,6 @@ async def test_the_log_knows_authors_and_places(desk: Desk) -> None:
 
 
 async def test_an_id_may_be_short_and_nothing_else_is_an_id(desk: Desk) -> None:
-    await desk.store.ensure()
     version = await desk.change({MEMORY: b"- a\n"})
     blob = (await desk.git("rev-parse", f"HEAD:{MEMORY}")).strip()
     gone = await desk.git("commit-tree", "HEAD^{tree}", "-m", "in no branch")
@@ -156,7 +147,6 @@ async def test_an_id_may_be_short_and_nothing_else_is_an_id(desk: Desk) -> None:
 
 
 async def test_an_id_that_fits_several_versions_is_told(desk: Desk) -> None:
-    await desk.store.ensure()
     commit = "commit refs/heads/main\ncommitter A <a@b> {} +0000\ndata 0\n{}\n"
     many = "".join(commit.format(second, "" if second else "from refs/heads/main^0") for second in range(1500))
     await desk.git("fast-import", "--quiet", given=many.encode())
@@ -167,7 +157,6 @@ async def test_an_id_that_fits_several_versions_is_told(desk: Desk) -> None:
 
 
 async def test_the_version_that_brought_a_line_is_found(desk: Desk) -> None:
-    await desk.store.ensure()
     first = await desk.change({MEMORY: BASE[MEMORY] + b"- three\n"})
     await desk.change({MEMORY: BASE[MEMORY]})
     second = await desk.change({MEMORY: BASE[MEMORY] + b"- three\n"})
@@ -182,7 +171,6 @@ async def test_the_version_that_brought_a_line_is_found(desk: Desk) -> None:
 
 
 async def test_a_difference_is_shown_line_by_line(desk: Desk) -> None:
-    await desk.store.ensure()
     version = await desk.change({"SOUL.md": b"# Soul\n\n- 2", "memory/x.md": b"x\n", "USER.md": None})
 
     _, diffs = await desk.store.show(version)

@@ -49,7 +49,6 @@ async def use_git(desk: Desk) -> None:
 
 
 async def test_what_is_erased_is_in_no_version_no_message_and_no_object(desk: Desk) -> None:
-    await desk.store.ensure()
     told = await desk.change({MEMORY: BASE[MEMORY] + SECRET + b"\n"}, f"add {SECRET.decode()}")
     await desk.change({"people/t-9/USER.md": SECRET, "people/t-1/USER.md": b"- other\n"}, "others")
     await use_git(desk)
@@ -73,7 +72,6 @@ async def test_what_is_erased_is_in_no_version_no_message_and_no_object(desk: De
 
 
 async def test_versions_before_the_first_that_is_touched_keep_their_ids(desk: Desk) -> None:
-    await desk.store.ensure()
     base = (await desk.store.log())[0].id
     first = await desk.change({'memory/a "b"\n\\.md': b"a\n"})
     told = await desk.change({MEMORY: SECRET})
@@ -88,7 +86,6 @@ async def test_versions_before_the_first_that_is_touched_keep_their_ids(desk: De
 
 
 async def test_messages_follow_the_ids_and_so_does_whoever_wrote_one_down(desk: Desk) -> None:
-    await desk.store.ensure()
     told = await desk.change({MEMORY: SECRET})
     undone = await desk.change({MEMORY: b"x\n"}, write(Commit(kind="undo", subject="Undone", reverts=told)), "nanobot")
 
@@ -103,7 +100,6 @@ async def test_messages_follow_the_ids_and_so_does_whoever_wrote_one_down(desk: 
 
 
 async def test_a_purge_that_erases_nothing_changes_nothing(desk: Desk) -> None:
-    await desk.store.ensure()
     version = await desk.change({MEMORY: b"- a\n"})
 
     assert await desk.store.purge(lambda _, data: data, lambda message, _: message) == {}
@@ -111,7 +107,6 @@ async def test_a_purge_that_erases_nothing_changes_nothing(desk: Desk) -> None:
 
 
 async def test_a_purge_that_fails_changes_nothing(desk: Desk) -> None:
-    await desk.store.ensure()
     version = await desk.change({MEMORY: SECRET})
 
     def fails(path: str, data: bytes) -> bytes:
@@ -128,7 +123,6 @@ async def test_a_purge_that_fails_changes_nothing(desk: Desk) -> None:
 
 
 async def test_the_settings_that_a_person_made_stay(desk: Desk) -> None:
-    await desk.store.ensure()
     await desk.git("remote", "add", "backup", "/somewhere")
     await desk.change({MEMORY: SECRET})
 

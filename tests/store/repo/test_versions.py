@@ -16,26 +16,26 @@ from nanobot.ports import Edit
 from tests.store.repo.desk import BASE, INDEX, MEMORY, Desk
 
 
-async def test_what_is_found_at_the_first_start_is_the_base_and_nothing_else_is_kept(desk: Desk) -> None:
+async def test_what_is_found_at_the_first_start_is_the_base_and_nothing_else_is_kept(new_desk: Desk) -> None:
     for path in ("HEARTBEAT.md", "memory/history.jsonl", "memory/.cursor", "notes.txt", ".nanobot/state/x"):
-        desk.write(path, b"x")
+        new_desk.write(path, b"x")
     kept = ["memory/tombstones/1.json", "people/telegram-1/USER.md", "groups/d-2/sub/n.md", "skills/a/SKILL.md"]
     for path in (*kept, "skills/a/__pycache__/x.pyc", "skills/a/.hidden", "memory/sub/x.md"):
-        desk.write(path, b"x")
+        new_desk.write(path, b"x")
 
-    edits = await desk.store.ensure()
+    edits = await new_desk.store.ensure()
 
     assert edits.version is not None
     assert set(edits.version.paths) == {*BASE, *kept}
-    assert await desk.subjects() == ["person: What was here when the history began"]
-    assert (await desk.store.ensure()).version is None
+    assert await new_desk.subjects() == ["person: What was here when the history began"]
+    assert (await new_desk.store.ensure()).version is None
 
 
 async def test_an_empty_workspace_has_a_history_too(tmp_path: Path) -> None:
     desk = Desk(tmp_path / "new")
     desk.root.mkdir()
-
     await desk.store.ensure()
+
     await desk.change({MEMORY: b"- a\n"})
 
     assert await desk.subjects() == ["nanobot: a change", "person: What was here when the history began"]
@@ -43,7 +43,6 @@ async def test_an_empty_workspace_has_a_history_too(tmp_path: Path) -> None:
 
 async def test_a_person_reads_the_history_with_git_in_the_folder_of_notes(desk: Desk) -> None:
     desk.write(MEMORY, BASE[MEMORY] + INDEX)
-    await desk.store.ensure()
     await desk.change({MEMORY: b"# Memory\n- three\n"}, "three", "dream")
 
     assert await desk.git("status", "--porcelain") == ""
@@ -57,7 +56,6 @@ async def test_a_person_reads_the_history_with_git_in_the_folder_of_notes(desk: 
 
 
 async def test_what_people_changed_is_theirs_and_one_version(desk: Desk) -> None:
-    await desk.store.ensure()
     desk.write("USER.md", b"mine\n")
     desk.write("memory/new.md", b"new\n")
     (desk.root / "SOUL.md").unlink()
@@ -72,7 +70,6 @@ async def test_what_people_changed_is_theirs_and_one_version(desk: Desk) -> None
 
 
 async def test_a_change_is_a_version_of_its_own_and_hand_edits_come_before_it(desk: Desk) -> None:
-    await desk.store.ensure()
     desk.write("SOUL.md", b"mine\n")
 
     version = await desk.change(
@@ -88,14 +85,12 @@ async def test_a_change_is_a_version_of_its_own_and_hand_edits_come_before_it(de
 
 
 async def test_a_change_that_changes_nothing_is_no_version(desk: Desk) -> None:
-    await desk.store.ensure()
 
     assert await desk.store.commit({"SOUL.md": Edit(b"# Soul\n", b"# Soul\n")}, "nothing") is None
     assert len(await desk.store.log()) == 1
 
 
 async def test_a_file_that_changed_meanwhile_is_a_conflict_and_nothing_is_changed(desk: Desk) -> None:
-    await desk.store.ensure()
     before = await desk.store.files()
     desk.write("USER.md", b"mine\n")
 
@@ -114,7 +109,6 @@ async def test_a_file_that_changed_meanwhile_is_a_conflict_and_nothing_is_change
 
 async def test_the_index_of_notes_is_neither_kept_nor_lost(desk: Desk) -> None:
     desk.write(MEMORY, BASE[MEMORY] + INDEX)
-    await desk.store.ensure()
 
     desk.write(MEMORY, BASE[MEMORY] + INDEX.replace(b"x.md", b"y.md"))
     assert (await desk.store.commit_hand_edits()).version is None
@@ -124,43 +118,46 @@ async def test_the_index_of_notes_is_neither_kept_nor_lost(desk: Desk) -> None:
     assert MARKER not in await desk.git("log", "-p")
 
 
-@pytest.mark.parametrize(
-    "name", ['a "b" \\ c.md', "two\nlines.md", "tab\there.md", "日记.md", "-rf.md", ":(top)x.md", "*.md", "\udcff.md"]
-)
-async def test_a_file_may_have_any_name(desk: Desk, name: str) -> None:
-    path = f"memory/{name}"
-    desk.write(path, b"one\n")
-    await desk.store.ensure()
-    version = await desk.change({path: b"two\n"})
+async def test_a_file_may_have_any_name(desk: Desk) -> None:
+    names = ['a "b" \\ c', "two\nlines", "tab\there", "日记", "-rf", ":(top)x", "*", "\udcff", " ", "M\x01\x1b"]
+    paths = sorted(f"memory/{name}.md" for name in names)
+    for path in paths:
+        desk.write(path, b"one\n")
 
-    assert (await desk.store.show(version))[0].paths == (path,)
-    assert await desk.store.files_at(version, [path]) == {path: b"two\n"}
-    assert (await desk.store.log(within=[path]))[0].id == version
+    version = await desk.change({path: b"two %d\n" % number for number, path in enumerate(paths)})
+
+    assert sorted((await desk.store.show(version))[0].paths) == paths
+    assert await desk.store.files_at(version, [paths[3]]) == {paths[3]: b"two 3\n"}
+    assert [[found.id for found in await desk.store.log(1, within=[path])] for path in paths] == [[version]] * len(
+        paths
+    )
     plan = await desk.store.plan_undo(version, lambda _: True)
     await desk.store.commit(plan.edits, "back")
-    assert desk.read(path) == b"one\n"
+    assert {desk.read(path) for path in paths} == {b"one\n"}
     assert await desk.git("status", "--porcelain") == ""
 
 
-@pytest.mark.parametrize(
-    "data", [b"\xff\xfe\xfd", b"a\r\nb\r\n", b"a\rb", b"", b"no newline", b"$Id$\n", b"\xef\xbb\xbfx"]
-)
-async def test_bytes_in_are_bytes_out(desk: Desk, data: bytes) -> None:
-    await desk.store.ensure()
-    version = await desk.change({"memory/note.md": data + b"+"})
-    desk.write("memory/note.md", data)
+async def test_bytes_in_are_bytes_out(desk: Desk) -> None:
+    kinds = [b"\xff\xfe\xfd", b"a\r\nb\r\n", b"a\rb", b"", b"no newline", b"$Id$\n", b"\xef\xbb\xbfx", b"\xff\xfea\0"]
+    contents = {f"memory/{number}.md": data for number, data in enumerate(kinds)}
+    for path, data in contents.items():
+        desk.write(path, data)
+
     edits = await desk.store.commit_hand_edits()
+    version = await desk.change({path: data + b"+\0"[: 1 + data.endswith(b"\0")] for path, data in contents.items()})
 
     assert edits.version is not None
-    assert (await desk.store.files_at(edits.version.id))["memory/note.md"] == data
-    assert (await desk.store.files_at(version))["memory/note.md"] == data + b"+"
+    assert await desk.store.files_at(edits.version.id, list(contents)) == contents
+    assert await desk.store.files_at(version, list(contents)) == await desk.store.files(list(contents))
+    assert {path: desk.read(path) for path in contents} == {
+        path: data + b"+\0"[: 1 + data.endswith(b"\0")] for path, data in contents.items()
+    }
 
 
 async def test_new_files_are_private_and_others_keep_their_mode(desk: Desk) -> None:
     (desk.root / "SOUL.md").chmod(0o640)
     desk.write("skills/x/run.sh", b"#!/bin/sh\n")
     (desk.root / "skills/x/run.sh").chmod(0o755)
-    await desk.store.ensure()
     await desk.change({"SOUL.md": b"s\n", "people/a-b/n.md": b"n\n", "skills/x/run.sh": b"#!/bin/bash\n"})
 
     modes = {path: stat.S_IMODE((desk.root / path).stat().st_mode) for path in ("SOUL.md", "people/a-b/n.md")}
@@ -175,7 +172,7 @@ async def test_links_are_not_followed(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (desk.root / "memory/link.md").symlink_to(tmp_path / "secret")
     (desk.root / "people").symlink_to(tmp_path / "elsewhere")
-    edits = await desk.store.ensure()
+    edits = await desk.store.commit_hand_edits()
 
     assert edits.skipped == {"memory/link.md": "link", "people": "link"}
     for path in ("memory/link.md", "people/a-1/USER.md"):
@@ -187,7 +184,6 @@ async def test_links_are_not_followed(desk: Desk, tmp_path: Path) -> None:
 
 
 async def test_what_is_large_or_no_text_is_told_and_left_as_it_was(desk: Desk) -> None:
-    await desk.store.ensure()
     desk.write("SOUL.md", b"x" * 1_000_001)
     desk.write("skills/a/picture.png", b"\x89PNG\0\0")
     desk.write("skills/cloned/.git/HEAD", b"ref: refs/heads/main\n")
@@ -204,14 +200,20 @@ async def test_what_is_large_or_no_text_is_told_and_left_as_it_was(desk: Desk) -
     "path", ["../x.md", "/etc/x", "sessions/x", "memory/../SOUL.md", "memory/.git/config", "HEARTBEAT.md"]
 )
 async def test_places_that_are_not_kept_are_refused(desk: Desk, path: str) -> None:
-    await desk.store.ensure()
 
     with pytest.raises(VersionError, match="refused"):
         await desk.store.commit({path: Edit(None, b"x")}, "out")
 
 
+@pytest.mark.parametrize(("data", "reason"), [(b"x" * 1_000_001, "large"), (b"a\0b", "binary")])
+async def test_what_would_not_be_kept_is_not_written(desk: Desk, data: bytes, reason: str) -> None:
+    with pytest.raises(VersionError, match=reason):
+        await desk.change({"memory/x.md": data})
+
+    assert desk.read("memory/x.md") is None
+
+
 async def test_operations_at_the_same_time_come_one_after_the_other(desk: Desk) -> None:
-    await desk.store.ensure()
 
     await asyncio.gather(*(desk.change({f"memory/{number}.md": b"x\n"}) for number in range(5)))
 
@@ -220,11 +222,12 @@ async def test_operations_at_the_same_time_come_one_after_the_other(desk: Desk) 
 
 
 async def test_no_process_is_left_behind(desk: Desk) -> None:
-    await desk.store.ensure()
+    before = _children()
+
     version = await desk.change({"SOUL.md": b"x\n"})
     await desk.store.show(version)
 
-    assert _children() == set()
+    assert _children() == before
 
 
 def _children() -> set[str]:
@@ -240,7 +243,6 @@ def _children() -> set[str]:
 
 
 async def test_the_clock_and_its_zone_are_in_each_version(desk: Desk) -> None:
-    await desk.store.ensure()
 
     assert (await desk.store.log())[0].at == desk.clock.now()
 
