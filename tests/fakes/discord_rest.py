@@ -125,6 +125,7 @@ class Rest:
         if fault:
             fault.times -= 1
         if fault and not fault.accepted:
+            self.changed()
             return await _misbehave(fault, request)
         try:
             self._check_client(request, call)
@@ -132,6 +133,7 @@ class Rest:
             response = _json(200, answer) if answer is not None else web.Response(status=204)
         except RefusedError as refusal:
             response = _json(refusal.status, refusal.body, refusal.headers)
+        self.changed()
         return await _misbehave(fault, request) if fault else response
 
     async def _read(self, request: web.Request, call: Call) -> None:

@@ -80,6 +80,7 @@ class Hearing:
         self._client, self._publish = client, publish
         async with self._rows.open():
             yield
+        await self._seen.keep()
 
     # Called by the client, in the order in which things happen.
 
@@ -141,19 +142,29 @@ class Hearing:
     # Messages.
 
     async def _message(self, message: discord.Message, edit: str = "") -> None:
-        by_bot = message.author.bot or message.webhook_id is not None
-        heard_id = MessageId(str(message.channel.id), str(message.id), edit or (BY_BOT if by_bot else ""))
-        if not is_speech(message) or message.author == self._me or not self._seen.is_new(str(heard_id)):
+        channel, by_bot = str(message.channel.id), message.author.bot or message.webhook_id is not None
+        heard_id = MessageId(channel, str(message.id), edit or (BY_BOT if by_bot else ""))
+        if not self._seen.is_new(str(heard_id)):
             return
-        if by_bot and not names_me(message.content, names_in(message, self._me), by_role=False):
-            return  # a reply pings us, too: two bots that reply would never end
-        heard = _Heard(message, heard_id, Place.of(await self._known(message.channel)), by_bot)
+        place = Place.of(await self._known(message.channel))
+        if await self._hear(_Heard(message, heard_id, place, by_bot)):
+            self._seen.note(str(heard_id))
+            await self._seen.advance(channel, message.id)
+        elif not edit:
+            self._seen.look(channel, message.id)
+
+    async def _hear(self, heard: _Heard) -> bool:
+        """Take it in if it concerns the bot, and whoever says it may."""
+        message, names = heard.message, names_in(heard.message, self._me)
+        if not is_speech(message) or message.author == self._me:
+            return False
+        if heard.by_bot and not names_me(message.content, names, by_role=False):
+            return False  # a reply pings us, too: two bots that reply would never end
         admission = await self._around.door.admit(self._contact(heard))
-        if admission is None or (by_bot and not self._guard.lets(heard_id.channel)):
-            return
+        if admission is None or (heard.by_bot and not self._guard.lets(heard.id.channel)):
+            return False
         await self._take(heard, admission)
-        self._seen.note(str(heard_id))
-        await self._seen.advance(heard_id.channel, message.id)
+        return True
 
     def _contact(self, heard: _Heard) -> Contact:
         names = names_in(heard.message, self._me)
@@ -175,6 +186,9 @@ class Hearing:
         quotes = tuple(quotes_of(heard.message, self._me, language))
         if excuses and not (text or files or quotes):
             await self._excuse(heard, "\n".join(excuses), to_bot=admission.to_bot)
+            return
+        if not (text or files or quotes):
+            log.info("discord: message %s holds nothing that can be read", heard.id)
             return
         is_edit = heard.id.mark not in ("", BY_BOT)
         message = InboundMessage(

@@ -1,6 +1,8 @@
 """From logging in to Discord until something ends it."""
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 import aiohttp
 import discord
@@ -24,6 +26,7 @@ _INTENTS = (
 )
 _UNKNOWN_TOKEN = 4004  # the gateway's code
 _LONGEST_REASON = 200
+_GOOD_BYE = 5.0
 
 
 class RefusedIntentsError(NanobotError):
@@ -44,7 +47,8 @@ async def listen(
                 await interactions.sync(str(client.application_id), commands)
                 await client.connect()
             finally:
-                await client.close()
+                with suppress(TimeoutError):  # a dead connection does not answer our good-bye
+                    await asyncio.wait_for(client.close(), _GOOD_BYE)
     except ExceptionGroup as several:  # what ended the first one ended the others
         raise _explained(several.exceptions[0]) from several
 

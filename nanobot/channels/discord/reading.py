@@ -71,8 +71,9 @@ def meant_by(message: discord.Message, names: Names, commands: frozenset[str]) -
 
 
 def text_of(message: discord.Message, names: Names, language: Language) -> str:
-    """The words, and what else can be said in words."""
-    return "\n".join(filter(None, (readable(message.content, names), *_told(message, language))))
+    """The words, and what else can be said in words. A bare mention is a word, too."""
+    text = "\n".join(filter(None, (readable(message.content, names), *_told(message, language))))
+    return text or (f"@{names.my_name}" if message.content else "")
 
 
 def quotes_of(message: discord.Message, me: discord.ClientUser, language: Language) -> list[Quote]:

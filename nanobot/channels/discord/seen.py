@@ -10,11 +10,15 @@ _REMEMBERED = 10_000
 
 
 class Seen:
-    """Which messages have been dealt with: the last one of each chat on disk, the latest ones in memory."""
+    """Which messages have been dealt with: the last one of each chat, and the latest ones by their ids.
+
+    What was taken in is noted on disk at once; what was only looked at, when all ends in order.
+    """
 
     def __init__(self, bookmarks: Bookmarks) -> None:
         self._bookmarks = bookmarks
         self._last: dict[str, int] = {}
+        self._looked: dict[str, int] = {}
         self._lately: OrderedDict[str, None] = OrderedDict()
 
     async def load(self) -> None:
@@ -29,7 +33,7 @@ class Seen:
 
     def last(self, channel: str) -> int:
         """The last message of a chat that was dealt with; 0 if there is none."""
-        return self._last.get(channel, 0)
+        return max(self._last.get(channel, 0), self._looked.get(channel, 0))
 
     def is_new(self, what: str) -> bool:
         """Whether an id was not noted lately."""
@@ -41,9 +45,19 @@ class Seen:
         while len(self._lately) > _REMEMBERED:
             self._lately.popitem(last=False)
 
+    def look(self, channel: str, message: int) -> None:
+        """A message in a chat that the bot knows does not concern it."""
+        if channel in self._last:
+            self._looked[channel] = max(message, self._looked.get(channel, 0))
+
+    async def keep(self) -> None:
+        """Note on disk what was only looked at. Raises StoreError."""
+        for channel, message in self._looked.items():
+            await self.advance(channel, message)
+
     async def advance(self, channel: str, message: int) -> None:
         """A chat is read up to here. Raises StoreError."""
-        if message > self.last(channel):
+        if message > self._last.get(channel, 0):
             await self._bookmarks.mark(f"{NAME}:{channel}", str(message))
             self._last[channel] = message
 
@@ -51,3 +65,4 @@ class Seen:
         """A chat is gone. Raises StoreError."""
         await self._bookmarks.mark(f"{NAME}:{channel}", "")
         self._last.pop(channel, None)
+        self._looked.pop(channel, None)

@@ -57,6 +57,28 @@ async def test_what_was_read_is_not_read_again(scene: Scene) -> None:
         await scene.nothing_but(0)
 
 
+async def test_what_was_refused_is_not_answered_later_when_its_author_was_let_in(scene: Scene) -> None:
+    await first_talk(scene)
+    mention = scene.discord.mention
+
+    async with scene.running():
+        scene.discord.says(scene.eve, scene.general, f"{mention} do it")
+        scene.discord.says(scene.ben, scene.general, f"{mention} hi")
+        await scene.hears(1)
+        scene.discord.says(scene.eve, scene.general, f"{mention} do it now")
+        await scene.nothing_but(1)
+        scene.ben, scene.eve = scene.eve, scene.ben  # Eve is the member now
+        await scene.discord.gateway.cut()
+        await scene.discord.until(lambda: scene.discord.gateway.resumes and scene.discord.gateway.connected)
+        scene.discord.says(scene.ada, scene.general, f"{mention} still here?")
+        await scene.hears(3)
+    async with scene.running():
+        scene.discord.says(scene.ada, scene.general, f"{mention} and now?")
+        await scene.hears(4)
+
+    assert heard(scene) == ["hi", "the last word", "still here?", "and now?"]
+
+
 async def test_only_the_newest_are_read_and_none_that_are_too_old(scene: Scene) -> None:
     await first_talk(scene)
     scene.catch_up = CatchUp(messages=3, age=3600)

@@ -179,6 +179,15 @@ async def test_an_edit_corrects_and_the_preview_of_a_link_does_not(scene: Scene)
     assert heard.id != inbound_id(said)
 
 
+async def test_a_bare_mention_is_a_message_and_an_empty_one_is_none(scene: Scene) -> None:
+    async with scene.running():
+        scene.discord.says(scene.ada, scene.general, scene.discord.mention)
+        scene.discord.says(scene.ada, scene.discord.dm(scene.ada), "")
+        await scene.nothing_but(1, scene.general, scene.discord.dm(scene.ada))
+
+    assert "@Nano" in [message.text for message in scene.heard]
+
+
 async def test_what_discord_itself_says_is_no_message(scene: Scene) -> None:
     async with scene.running():
         for kind in (6, 7, 8, 18, 21):
