@@ -139,5 +139,9 @@ def _one_line(text: str) -> str:
 
 def compared(line: str) -> str:
     """What makes two lines the same fact: their words without bullet, date of the line, case and full stop."""
-    words = _DATE.sub("", _BULLET.sub("", line, 1))
-    return " ".join(words.casefold().split()).rstrip(".。!！")
+    return " ".join(bare(line).casefold().split()).rstrip(".。!！")
+
+
+def bare(line: str) -> str:
+    """The words of a line, without its bullet and its date."""
+    return _DATE.sub("", _BULLET.sub("", line.strip(), 1))

@@ -1,0 +1,1 @@
+"""Dream: what happened becomes what is known."""
