@@ -125,6 +125,7 @@ class VersionStore(Protocol):
         """Change files, as one version; hand edits are committed first. Returns its id; None if nothing changes.
 
         Raises VersionError `conflict` if a file is not as the edit says that it was: read it, and apply anew.
+        A `failed` with `paths` is a version that was made; those files follow when the disk lets them.
         """
         ...
 

@@ -38,7 +38,7 @@ def build(repo: Repository, erase: Erase, reword: Reword) -> Mapping[str, str]:
             entry = Entry(new.run("rev-parse", "HEAD").decode().strip(), _steps(repo, new))
     except OSError as error:
         raise VersionError("failed", f"{folder} cannot be written: {error.strerror or error}") from error
-    os.sync()
+    os.sync()  # all of the new must be on the disk before anything of the old goes
     steps = [[step.path, step.before, step.after] for step in entry.steps]
     write_state(folder / _READY, {"commit": entry.commit, "steps": steps, "ids": dict(ids)})
     log.debug("purge: the new history is ready")

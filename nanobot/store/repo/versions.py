@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import shutil
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -29,9 +30,17 @@ class GitVersions:
     Without git, files are changed all the same, each as a whole, and what asks for the past raises `missing`.
     """
 
-    def __init__(self, workspace: Workspace, shape: Shape, clock: Clock, describe: Describe) -> None:
-        self._arguments = (workspace, shape, clock, describe)
-        self._worktree = WorkTree(workspace.root, shape)
+    def __init__(
+        self,
+        workspace: Workspace,
+        shape: Shape,
+        clock: Clock,
+        describe: Describe,
+        lock: "threading.Lock | None" = None,
+    ) -> None:
+        """`lock` is held while a file is replaced; to be shared with whoever else in this process writes them."""
+        self._worktree = WorkTree(workspace.root, shape, lock or threading.Lock())
+        self._arguments = (workspace, self._worktree, shape.filters, clock, describe)
         self._one_at_a_time = asyncio.Lock()
         self._problem = ""
 

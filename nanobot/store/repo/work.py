@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from nanobot.errors import VersionError
-from nanobot.ports import Author, Clock, Describe, Edit, FileDiff, HandEdits, Owned, Plan, Shape, Version
+from nanobot.ports import Author, Clock, Describe, Edit, FileDiff, HandEdits, Owned, Plan, Version
 from nanobot.store.repo import history, locks, place, plans, purge
 from nanobot.store.repo.changes import Changes
 from nanobot.store.repo.git import Repository
@@ -20,12 +20,14 @@ _MANY_LOOSE = 2000
 class Work:
     """See VersionStore. Opens the repository for each operation, and leaves no process behind."""
 
-    def __init__(self, workspace: Workspace, shape: Shape, clock: Clock, describe: Describe) -> None:
+    def __init__(
+        self, workspace: Workspace, worktree: WorkTree, filters: Mapping[str, str], clock: Clock, describe: Describe
+    ) -> None:
         self._workspace = workspace
-        self._shape = shape
+        self._worktree = worktree
+        self._filters = filters
         self._clock = clock
         self._describe = describe
-        self._worktree = WorkTree(workspace.root, shape)
         self._journal = Journal(workspace.versions_journal)
 
     def ensure(self) -> HandEdits:
@@ -84,7 +86,7 @@ class Work:
         """The repository, with all done that was left undone, and nobody else at work in it."""
         git_dir = place.find(self._workspace)
         if not git_dir.is_dir():
-            place.make(git_dir, self._workspace, self._shape.filters)
+            place.make(git_dir, self._workspace, self._filters)
         locks.check(git_dir, self._workspace.root)
         purge.finish(git_dir, self._journal, self._workspace.version_ids)
         with Repository(git_dir, self._workspace.root) as repo:

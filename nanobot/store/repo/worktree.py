@@ -4,6 +4,7 @@ import hashlib
 import logging
 import os
 import stat
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -40,9 +41,11 @@ class Found:
 class WorkTree:
     """Reads and replaces the files that are versioned; links are never followed."""
 
-    def __init__(self, root: Path, shape: Shape) -> None:
+    def __init__(self, root: Path, shape: Shape, lock: "threading.Lock") -> None:
+        """`lock` is held while a file is replaced; to be shared with whoever else in this process writes them."""
         self._root = root
         self._shape = shape
+        self._one_writer = lock
 
     def scan(self, within: Sequence[str] = ()) -> Found:
         """All of them as they are, in these files and folders or everywhere."""
@@ -84,18 +87,12 @@ class WorkTree:
 
         Raises VersionError, also for what cannot be written without following a link.
         """
-        target = self._root / path
         try:
-            for _ in range(_TRIES):
-                raw = self._raw(path)
-                if self._versioned(path, raw) != expected:
-                    return False
-                if self._replace(target, path, raw, content):
-                    return True
+            with self._one_writer:
+                return self._try_to_write(path, expected, content)
         except OSError as error:
             why = f"{path} cannot be written: {error.strerror or error}"
             raise VersionError("failed", why, paths=[path]) from error
-        return False
 
     def clear(self, paths: Sequence[str]) -> None:
         """Remove what a killed process left half written beside these files."""
@@ -105,6 +102,15 @@ class WorkTree:
 
     def _versioned(self, path: str, data: bytes | None) -> bytes | None:
         return None if data is None else self._shape.versioned(path, data)
+
+    def _try_to_write(self, path: str, expected: bytes | None, content: bytes | None) -> bool:
+        for _ in range(_TRIES):
+            raw = self._raw(path)
+            if self._versioned(path, raw) != expected:
+                return False
+            if self._replace(self._root / path, path, raw, content):
+                return True
+        return False
 
     def _replace(self, target: Path, path: str, raw: bytes | None, content: bytes | None) -> bool:
         if content is None:
@@ -157,7 +163,7 @@ class WorkTree:
             return
         except OSError as error:
             found.skipped[path] = "unreadable"
-            log.warning("%s is not kept in the history: %s", path, error.strerror or error)
+            log.debug("%s is not kept in the history: %s", path, error.strerror or error)
 
     def _take(self, path: str, info: os.stat_result, found: Found) -> None:
         if stat.S_ISLNK(info.st_mode) or not stat.S_ISREG(info.st_mode):

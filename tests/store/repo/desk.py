@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nanobot.memory.commits import by_hand
 from nanobot.memory.versioned import WithoutIndex
-from nanobot.ports import Author, Edit, Version
+from nanobot.ports import Author, Edit, Version, VersionStore
 from nanobot.store.repo.versions import GitVersions
 from nanobot.workspace import Workspace
 from tests.fakes.clock import FakeClock
@@ -24,9 +24,9 @@ class Desk:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.clock = FakeClock()
-        self.store = self.started_again()
+        self.store: VersionStore = self.started_again()
 
-    def started_again(self) -> GitVersions:
+    def started_again(self) -> VersionStore:
         """The store of a new process."""
         self.store = GitVersions(Workspace(self.root), WithoutIndex(), self.clock, by_hand)
         return self.store

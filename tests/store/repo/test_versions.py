@@ -139,19 +139,18 @@ async def test_a_file_may_have_any_name(desk: Desk) -> None:
 
 async def test_bytes_in_are_bytes_out(desk: Desk) -> None:
     kinds = [b"\xff\xfe\xfd", b"a\r\nb\r\n", b"a\rb", b"", b"no newline", b"$Id$\n", b"\xef\xbb\xbfx", b"\xff\xfea\0"]
-    contents = {f"memory/{number}.md": data for number, data in enumerate(kinds)}
-    for path, data in contents.items():
+    by_hand = {f"memory/{number}.md": data for number, data in enumerate(kinds)}
+    by_us = {path: data + data + b"+" for path, data in by_hand.items()}
+    for path, data in by_hand.items():
         desk.write(path, data)
 
     edits = await desk.store.commit_hand_edits()
-    version = await desk.change({path: data + b"+\0"[: 1 + data.endswith(b"\0")] for path, data in contents.items()})
+    version = await desk.change(by_us)
 
     assert edits.version is not None
-    assert await desk.store.files_at(edits.version.id, list(contents)) == contents
-    assert await desk.store.files_at(version, list(contents)) == await desk.store.files(list(contents))
-    assert {path: desk.read(path) for path in contents} == {
-        path: data + b"+\0"[: 1 + data.endswith(b"\0")] for path, data in contents.items()
-    }
+    assert await desk.store.files_at(edits.version.id, list(by_hand)) == by_hand
+    assert await desk.store.files_at(version, list(by_us)) == by_us == await desk.store.files(list(by_us))
+    assert {path: desk.read(path) for path in by_us} == by_us
 
 
 async def test_new_files_are_private_and_others_keep_their_mode(desk: Desk) -> None:
