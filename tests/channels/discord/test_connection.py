@@ -67,11 +67,11 @@ async def test_what_was_refused_is_not_answered_later_when_its_author_was_let_in
         await scene.hears(1)
         scene.discord.says(scene.eve, scene.general, f"{mention} do it now")
         await scene.nothing_but(1)
-        scene.ben, scene.eve = scene.eve, scene.ben  # Eve is the member now
         await scene.discord.gateway.cut()
         await scene.discord.until(lambda: scene.discord.gateway.resumes and scene.discord.gateway.connected)
         scene.discord.says(scene.ada, scene.general, f"{mention} still here?")
         await scene.hears(3)
+    scene.ben, scene.eve = scene.eve, scene.ben  # Eve is the member now
     async with scene.running():
         scene.discord.says(scene.ada, scene.general, f"{mention} and now?")
         await scene.hears(4)
