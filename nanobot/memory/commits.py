@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from nanobot.authority import Origin
 
-Verb = Literal["add", "replace", "remove", "write", "delete", "merge"]
+Verb = Literal["add", "replace", "remove", "confirm", "write", "delete", "merge"]
 Kind = Literal["base", "hand", "remember", "tool", "dream", "restore", "undo", "forget"]
 
 _VERBS: tuple[Verb, ...] = get_args(Verb)
@@ -27,6 +27,7 @@ class Operation:
     add      the fact `text` is new in `file`
     replace  the fact `before` became `text`
     remove   the fact `text` is no longer there
+    confirm  the fact or note `text` is as it was, and was said again
     write    the note `file` was written; `text` is its summary
     delete   the note `file` is gone
     merge    the notes `merged` became `file`

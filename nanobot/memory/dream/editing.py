@@ -88,7 +88,7 @@ def _add(proposal: Proposal, draft: Draft, day: date) -> Change:
     fact = bare(proposal.text)
     operation = Operation("add", path, text=fact)
     if found := known(draft, fact):
-        return Change(draft, replace(operation, file=found[0]), known=found[1])
+        return Change(draft, replace(operation, file=found[0], text=bare(found[1])), known=found[1])
     text = draft.text(path)
     line = f"- {_dated(path, fact, day)}"
     name = path.rpartition("/")[2]
