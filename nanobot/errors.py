@@ -69,7 +69,7 @@ class StoreError(NanobotError):
 
 
 class VersionError(NanobotError):
-    """The history of memory could not do what it was asked to; then nothing has changed."""
+    """The history of memory could not do what it was asked to; nothing has changed, unless the call says otherwise."""
 
     def __init__(self, kind: VersionErrorKind, detail: str = "", *, paths: Sequence[str] = ()) -> None:
         """`detail` is for the log and for those who know git; `paths` are the files it is about."""

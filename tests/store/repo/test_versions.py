@@ -2,6 +2,7 @@ import asyncio
 import os
 import stat
 import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -239,6 +240,12 @@ def _children() -> set[str]:
             if fields.split()[1] == ours:
                 found.add(name)
     return found
+
+
+def test_gitpython_is_imported_when_it_is_needed() -> None:
+    code = "import sys, nanobot.store.repo.versions; sys.exit('git' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 async def test_the_clock_and_its_zone_are_in_each_version(desk: Desk) -> None:
