@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Coroutine, Iterator, Sequence
 from textwrap import shorten
+from threading import Thread
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -103,6 +104,7 @@ class Gateway:
         self._tell(say("gateway.begins", self._language, version=__version__, workspace=workspace.root))
         if self._posts and not self._people.has_owner:
             self._tell(say("gateway.no_owner", self._language))
+        Thread(target=self._bot.models.get("")[0].warm, name="warm", daemon=True).start()  # ending does not wait for it
         try:
             await self._tell_of_set_aside()
             async with asyncio.TaskGroup() as tasks:

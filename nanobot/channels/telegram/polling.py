@@ -36,10 +36,12 @@ class Polling:
         await self._line.persistently(self._api.bot.delete_webhook, GRACE)
         offset: int | None = None
         begun: set[int] = set()
+        hears = False  # the first answer is not waited for: it says whether we may listen at all
         while True:
-            wait = 0.0 if receipts.open else POLL
+            wait = 0.0 if receipts.open or not hears else POLL
             updates = await self._line.persistently(partial(self._api.updates, offset, wait), wait + GRACE)
             self._line.heard()
+            hears = True
             for update in updates:
                 if update["update_id"] not in begun:
                     begun.add(update["update_id"])

@@ -12,6 +12,9 @@ LONGEST = 16 * 1024 * 1024
 MOST_UNREAD = 32 * 1024 * 1024
 """Bytes that wait for somebody who does not read; then the connection is cut."""
 
+FAREWELL = 2.0
+"""Seconds that somebody may take to see that we have nothing more to say."""
+
 T = TypeVar("T")
 
 
@@ -50,7 +53,16 @@ class Wire:
             self._writer.transport.abort()
 
     async def aclose(self) -> None:
-        """Send what is left, and close."""
+        """Send what is left, and close.
+
+        What the other one is still saying is read and dropped: closing before it has ended would be an error to it,
+        and could cost it the last lines of ours.
+        """
+        with suppress(OSError, TimeoutError):
+            async with asyncio.timeout(FAREWELL):
+                self._writer.write_eof()
+                while await self._reader.read(LONGEST):
+                    pass
         self._writer.close()
-        with suppress(ConnectionError):  # the other one was quicker
+        with suppress(OSError):
             await self._writer.wait_closed()
