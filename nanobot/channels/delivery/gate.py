@@ -12,6 +12,9 @@ from nanobot.ports import Clock
 SWEEP = 60.0
 """Seconds after which chats that have long been quiet are forgotten."""
 
+PREVIEWS = 0.8
+"""The share of the bot's pace that previews of all chats may use up, so that there is always room for an answer."""
+
 INSTANT = 1e-6
 """Seconds that are no time; sums of floats may leave less."""
 
@@ -24,11 +27,11 @@ class _Limits:
         self._rates = rates
         self._made: deque[float] = deque(maxlen=max(rate.requests for rate in rates))
 
-    def delay(self, now: float) -> float:
-        """Seconds until the next request may be made; 0 if it may be now."""
+    def delay(self, now: float, share: float = 1.0) -> float:
+        """Seconds until the next request may be made; 0 if it may be now. `share`: of what the rates allow."""
         times = self._made
-        full = [rate for rate in self._rates if len(times) >= rate.requests]
-        opens = [times[-rate.requests] + rate.seconds for rate in full]
+        most = [(max(1, int(rate.requests * share)), rate.seconds) for rate in self._rates]
+        opens = [times[-number] + seconds for number, seconds in most if len(times) >= number]
         delay = max([self.closed_until, *opens]) - now
         return delay if delay > INSTANT else 0.0
 
@@ -84,7 +87,7 @@ class Gate:
         state, now = self._chat(chat), self._clock.monotonic()
         if state.waiting or state.lock.locked() or self._queue.locked():
             return max(state.every, state.limits.delay(now))
-        delay = max(state.limits.delay(now), self._bot.delay(now), state.next_preview - now)
+        delay = max(state.limits.delay(now), self._bot.delay(now, PREVIEWS), state.next_preview - now)
         return delay if delay > INSTANT else 0.0
 
     @asynccontextmanager

@@ -35,16 +35,16 @@ class Pace:
 
 
 TELEGRAM = Pace(
-    chat=(Rate(3, 3.0),),
+    chat=(Rate(5, 4.0),),
     bot=(Rate(25, 1.0),),
-    every=1.0,
-    group=(Rate(3, 3.0), Rate(20, 60.0)),
+    every=1.1,
+    group=(Rate(5, 4.0), Rate(20, 60.0)),
     every_in_group=4.0,
     group_prefix="-",
 )
 """One message a second in a chat, thirty in all, twenty a minute in a group: "My bot is hitting limits" in the
-Bot FAQ of Telegram. Groups have negative ids; their previews leave a quarter of the room for answers."""
+Bot FAQ of Telegram. Short bursts are tolerated. Groups have negative ids. Previews leave room for an answer at any moment."""
 
-DISCORD = Pace(chat=(Rate(5, 5.0),), bot=(Rate(40, 1.0),), every=1.2)
+DISCORD = Pace(chat=(Rate(5, 5.0),), bot=(Rate(40, 1.0),), every=1.5)
 """Five messages in five seconds in a channel, fifty requests a second in all: "Rate Limits" in Discord's manual;
 what else it asks for comes as a FloodError."""

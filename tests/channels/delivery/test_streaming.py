@@ -58,7 +58,7 @@ async def test_edits_are_merged_to_about_one_a_second(scene: Scene) -> None:
             await scene.pass_(0.1, step=0.1)
         await scene.pass_(2)
 
-    assert 8 <= len(scene.platform.requests("edit")) <= 12
+    assert 8 <= len(scene.platform.requests("send_preview", "edit")) <= 12
     assert scene.platform.seen(ANN)[-1].endswith("99 ")
 
 
@@ -71,6 +71,20 @@ async def test_in_a_group_previews_leave_room_for_messages(scene: Scene) -> None
             await scene.pass_(1)
 
     assert len(scene.platform.asked) <= 16
+
+
+async def test_an_answer_need_not_wait_though_previews_use_all_they_may(scene: Scene) -> None:
+    chats = [replace(ANN, chat=f"c{n}") for n in range(60)]
+    scene.outbox.put(*(progress("started", at=at, turn=at.chat) for at in chats))
+
+    async with scene.running():
+        for n in range(50):
+            scene.outbox.put(*(progress("text", f"{n} ", at, at.chat) for at in chats))
+            await scene.pass_(0.1, step=0.1)
+        scene.outbox.put(say("The answer.", chats[7], turn="c7"))
+        for _ in range(5):  # no time passes, it only takes its turns to work through all this
+            await scene.pass_()
+        assert scene.platform.seen(chats[7]) == ["The answer."]
 
 
 async def test_a_few_characters_wait_for_more(scene: Scene) -> None:
