@@ -74,10 +74,17 @@ class Reset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """From now on the conversation is replayed from the message `start` (written as "from")."""
+    """From now on the conversation is replayed from the message `start` (written as "from").
+
+    Before it, the turns `kept` go along. What tools reported before the message `brief` is shown in a
+    line each. `episodes` is the number of the newest episode that the prompt may show.
+    """
 
     at: str
     start: str
+    kept: Sequence[str] = ()
+    brief: str | None = None
+    episodes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,12 +113,17 @@ Line = Message | Mark
 class Session:
     """One conversation as far as it is replayed: what came after the last reset or window mark.
 
-    `ended` holds the turns among these messages that ended without a complete answer.
+    `ended` holds the turns among these messages that ended without a complete answer. The first `along`
+    messages are of older turns that go along; behind them nothing is left out. `brief` and `episodes` are
+    those of the window, and `episodes` moves on with what is archived.
     """
 
     key: str
     messages: list[Message] = field(default_factory=list)
     ended: set[str] = field(default_factory=set)
+    along: int = 0
+    brief: str | None = None
+    episodes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +134,15 @@ class SessionInfo:
     updated: str
     size: int
     bad_lines: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """A conversation of which something is in no episode yet.
+
+    `at` is when the newest such message was said; `is_reset`: some of it stands before a reset.
+    """
+
+    key: str
+    at: str
+    is_reset: bool

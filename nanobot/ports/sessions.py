@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from nanobot.transcript import Line, Message, Session, SessionInfo
+from nanobot.transcript import Line, Message, Owed, Session, SessionInfo
 
 
 class SessionStore(Protocol):
@@ -19,6 +19,18 @@ class SessionStore(Protocol):
 
     async def messages(self, key: str) -> Sequence[Message]:
         """Every message ever said in a conversation, resets included."""
+        ...
+
+    async def unarchived(self, key: str) -> Sequence[Sequence[Message]]:
+        """The oldest messages that are in no episode, at most some thousands, conversation by conversation.
+
+        A reset begins a new one; the last is the running one, which may be empty.
+        """
+        ...
+
+    async def owed(self) -> Sequence[Owed]:
+        """The conversations of which something is in no episode. Reads the tails only; may overlook nothing but
+        a reset far before the end."""
         ...
 
     async def list(self) -> Sequence[SessionInfo]:

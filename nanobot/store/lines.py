@@ -60,6 +60,9 @@ _WireMessage = msgspec.defstruct(
 class _Window(msgspec.Struct):
     at: str
     start: str = msgspec.field(name="from")
+    kept: tuple[str, ...] = ()
+    brief: str | None = None
+    episodes: int | None = None
 
 
 class _Kind(msgspec.Struct):
@@ -154,8 +157,7 @@ def _read_message(raw: bytes) -> Message:
 
 
 def _read_window(raw: bytes) -> Window:
-    wire = _window(raw)
-    return Window(at=wire.at, start=wire.start)
+    return Window(**msgspec.structs.asdict(_window(raw)))
 
 
 _READERS: Mapping[str, Callable[[bytes], Line]] = {
@@ -214,7 +216,10 @@ _FIELD_WRITERS: Mapping[str, Callable[[Any], object]] = {
 _WRITERS: Mapping[type[Line], Callable[[Any], dict[str, object]]] = {
     Message: _write_message,
     Archived: lambda mark: {"type": "archived", "at": mark.at, "through": mark.through, "cursor": mark.cursor},
-    Window: lambda mark: {"type": "window", "at": mark.at, "from": mark.start},
+    Window: lambda mark: (
+        {"type": "window", "at": mark.at, "from": mark.start}
+        | _filled(kept=tuple(mark.kept), brief=mark.brief, episodes=mark.episodes)
+    ),
     Reset: lambda mark: {"type": "reset", "at": mark.at} | _filled(through=mark.through),
     Ended: lambda mark: {"type": "ended", "turn": mark.turn, "how": mark.how, "at": mark.at},
 }

@@ -17,10 +17,11 @@ def follow(session: Session, lines: Iterable[Line]) -> None:
             case Reset():
                 session.messages.clear()
                 session.ended.clear()
+                session.along, session.brief, session.episodes = 0, None, None
             case Window():
-                _move_window(session, line.start)
+                _move_window(session, line)
             case Archived():
-                pass
+                session.episodes = line.cursor
 
 
 class Replay:
@@ -28,36 +29,75 @@ class Replay:
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
+        self._before: list[Message] = []  # what stands before the window and goes along
         self._ended: set[str] = set()
-        self._start: str | None = None
+        self._window: Window | None = None
+        self._older: str | None = None  # where the window before began
+        self._begun = False  # the window's first message was met
+        self._episodes: int | None = None
+        self._knows_episodes = False
 
     def take(self, line: Line | None) -> bool:
         """Take the line before; False once nothing before it belongs to the replay."""
         if type(line) is Message:
-            self._messages.append(line)
-            return line.id != self._start
+            return self._take_message(line)
         match line:
             case Reset():
                 return False
             case Ended():
                 self._ended.add(line.turn)
-            case Window() if self._start is None:
-                self._start = line.start
+            case Window():
+                self._take_episodes(line.episodes)
+                self._take_window(line)
+            case Archived():
+                self._take_episodes(line.cursor)
         return True
 
     def session(self, key: str) -> Session:
         """What was gathered."""
-        session = Session(key, self._messages[::-1], self._ended)
+        session = Session(key, [*self._before[::-1], *self._messages[::-1]], self._ended, episodes=self._episodes)
+        if self._window is not None and self._begun:
+            session.along, session.brief = len(self._before), self._window.brief
         _forget_ended(session)
         return session
 
+    def _take_message(self, message: Message) -> bool:
+        if self._window is None:
+            self._messages.append(message)
+            return True
+        if not self._begun:
+            self._messages.append(message)
+            self._begun = message.id == self._window.start
+            return not self._begun or (bool(self._window.kept) and message.id != self._older)
+        if message.turn in self._window.kept:
+            self._before.append(message)
+        elif self._before and self._before[-1].turn == self._window.kept[0]:
+            return False
+        return message.id != self._older
 
-def _move_window(session: Session, start: str) -> None:
-    """Drop what stands before the message `start`; of several with this id the last one counts."""
-    for i in range(len(session.messages) - 1, -1, -1):
-        if session.messages[i].id == start:
-            del session.messages[:i]
-            break
+    def _take_window(self, window: Window) -> None:
+        if self._window is None:
+            self._window = window
+        elif self._older is None:
+            self._older = window.start
+
+    def _take_episodes(self, cursor: int | None) -> None:
+        if not self._knows_episodes:
+            self._episodes, self._knows_episodes = cursor, True
+
+
+def _move_window(session: Session, window: Window) -> None:
+    """Drop what stands before the message `start`, but for the turns that go along.
+
+    Of several messages with this id the last one counts. What went along with the window before, does not again.
+    """
+    messages = session.messages
+    start = next((i for i in range(len(messages) - 1, -1, -1) if messages[i].id == window.start), None)
+    if start is not None:
+        before = [message for message in messages[session.along : start] if message.turn in window.kept]
+        messages[:start] = before
+        session.along, session.brief = len(before), window.brief
+    session.episodes = window.episodes
     _forget_ended(session)
 
 

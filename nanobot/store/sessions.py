@@ -15,7 +15,8 @@ from nanobot.store import jsonl, lines
 from nanobot.store.jsonl import Stamp
 from nanobot.store.replay import Replay, follow
 from nanobot.store.session_files import SessionFiles
-from nanobot.transcript import Line, Message, Session, SessionInfo
+from nanobot.store.unarchived import read_owed, read_unarchived
+from nanobot.transcript import Line, Message, Owed, Session, SessionInfo
 from nanobot.uncancelled import to_the_end
 from nanobot.workspace import Workspace
 
@@ -46,6 +47,7 @@ class SessionManager:
         self._opened: OrderedDict[str, _Opened] = OrderedDict()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._bad: defaultdict[Path, set[int]] = defaultdict(set)  # where the bad lines begin that were met so far
+        self._owed: dict[Path, tuple[Stamp, Owed | None]] = {}  # of the files as they were then
 
     async def load(self, key: str) -> Session:
         path = self._files.path(key)
@@ -67,6 +69,14 @@ class SessionManager:
         path = self._files.path(key)
         async with self._lock(key):
             return await asyncio.to_thread(self._read_all, path)
+
+    async def unarchived(self, key: str) -> Sequence[Sequence[Message]]:
+        path = self._files.path(key)
+        async with self._lock(key):
+            return await asyncio.to_thread(self._read_unarchived, path)
+
+    async def owed(self) -> Sequence[Owed]:
+        return await asyncio.to_thread(self._list_owed)
 
     async def list(self) -> Sequence[SessionInfo]:
         """All conversations, the latest first. Their bad lines are those met so far; `messages` meets all."""
@@ -157,6 +167,34 @@ class SessionManager:
         except OSError as error:
             raise _unreadable(path, error) from error
         return messages
+
+    def _read_unarchived(self, path: Path) -> Sequence[Sequence[Message]]:
+        try:
+            self._files.check(path)
+            with path.open("rb") as file:
+                return read_unarchived(file, os.fstat(file.fileno()).st_size)
+        except FileNotFoundError:
+            return [[]]
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
+    def _list_owed(self) -> Sequence[Owed]:
+        """An unchanged file costs a stat."""
+        known = {path: self._owed_by(key, path) for key, path in self._files.all()}
+        self._owed = {path: found for path, found in known.items() if found}
+        return [owed for _, owed in self._owed.values() if owed]
+
+    def _owed_by(self, key: str, path: Path) -> tuple[Stamp, Owed | None] | None:
+        try:
+            known, stamp = self._owed.get(path), Stamp.at(path)
+            if known and known[0] == stamp:
+                return known
+            with path.open("rb") as file:
+                stamp = Stamp.of(os.fstat(file.fileno()))
+                return stamp, read_owed(file.fileno(), stamp.size, key)
+        except OSError as error:
+            _log.warning("%s is left out: %s", path, error.strerror or error)
+            return None
 
     def _note_bad(self, path: Path, at: int, error: ValueError) -> None:
         if at not in self._bad[path]:

@@ -9,7 +9,7 @@ from nanobot.authority import Origin
 from nanobot.errors import StoreError
 from nanobot.messages import Attachment, Sender
 from nanobot.ports import SessionStore
-from nanobot.transcript import Archived, Ended, Line, Message, Reset, Session, ToolCall, Usage, Window
+from nanobot.transcript import Archived, Ended, Line, Message, Owed, Reset, Session, ToolCall, Usage, Window
 
 KEY = "telegram:12345"
 AT = "2026-11-30T09:00:00.000+01:00"
@@ -131,6 +131,23 @@ class SessionStoreContract:
         assert await self.reloaded(store) == session
         await store.append(session, Reset(at=AT))
         assert session.ended == set()
+
+    async def test_what_is_in_no_episode_is_given_by_conversations(self, store: SessionStore) -> None:
+        session = await self.talk(store, says("1"), says("2"), says("3"), Reset(at=AT, through="id of 3"), says("4"))
+        assert [texts(part) for part in await store.unarchived(KEY)] == [["1", "2", "3"], ["4"]]
+        assert await store.owed() == [Owed(KEY, AT, is_reset=True)]
+        await store.append(session, Archived(at=AT, through="id of 1", cursor=1))
+        assert [texts(part) for part in await store.unarchived(KEY)] == [["2", "3"], ["4"]]
+        await store.append(session, says("5"), Archived(at=AT, through="id of 3", cursor=2))
+        assert [texts(part) for part in await store.unarchived(KEY)][-1] == ["4", "5"]
+        assert await store.owed() == [Owed(KEY, AT, is_reset=False)]
+        await store.append(session, Archived(at=AT, through="id of 5", cursor=3))
+        assert [texts(part) for part in await store.unarchived(KEY)] == [[]]
+        assert await store.owed() == []
+
+    async def test_an_unknown_conversation_owes_nothing(self, store: SessionStore) -> None:
+        assert [texts(part) for part in await store.unarchived("cli:nobody")] == [[]]
+        assert await store.owed() == []
 
     async def test_an_archived_mark_changes_nothing_of_the_replay(self, store: SessionStore) -> None:
         session = await self.talk(store, says("a"), Archived(at=AT, through="id of a", cursor=42), says("b"))

@@ -6,7 +6,7 @@ from datetime import datetime
 from nanobot.store import lines
 from nanobot.store.names import path_of
 from nanobot.store.replay import follow
-from nanobot.transcript import Line, Message, Session, SessionInfo
+from nanobot.transcript import Archived, Line, Message, Owed, Reset, Session, SessionInfo
 
 
 class InMemorySessions:
@@ -39,6 +39,31 @@ class InMemorySessions:
     async def messages(self, key: str) -> Sequence[Message]:
         path_of(key)
         return [line for line in self.logs.get(key, []) if isinstance(line, Message)]
+
+    async def unarchived(self, key: str) -> Sequence[Sequence[Message]]:
+        parts: list[list[Message]] = [[]]
+        for line in self._behind_the_archived(key):
+            if isinstance(line, Reset):
+                parts.append([])
+            elif isinstance(line, Message):
+                parts[-1].append(line)
+        return parts
+
+    async def owed(self) -> Sequence[Owed]:
+        found = []
+        for key in self.logs:
+            *over, running = await self.unarchived(key)
+            if said := [message for part in [*over, running] for message in part]:
+                found.append(Owed(key, said[-1].at, any(over)))
+        return found
+
+    def _behind_the_archived(self, key: str) -> Sequence[Line]:
+        log = self.logs.get(key, [])
+        marks = [line for line in log if isinstance(line, Archived)]
+        if not marks:
+            return log
+        place = max(i for i, line in enumerate(log) if isinstance(line, Message) and line.id == marks[-1].through)
+        return log[place + 1 :]
 
     async def list(self) -> Sequence[SessionInfo]:
         infos = [SessionInfo(key, log[-1].at, len(lines.encode(log)[0])) for key, log in self.logs.items()]

@@ -51,7 +51,14 @@ MESSAGES = st.builds(
 )
 MARKS = st.one_of(
     st.builds(Archived, at=TEXT, through=TEXT, cursor=COUNT),
-    st.builds(Window, at=TEXT, start=TEXT),
+    st.builds(
+        Window,
+        at=TEXT,
+        start=TEXT,
+        kept=st.lists(TEXT, max_size=2).map(tuple),
+        brief=MAYBE,
+        episodes=st.none() | st.integers(1, 9),
+    ),
     st.builds(Reset, at=TEXT, through=MAYBE),
     st.builds(Ended, at=TEXT, turn=TEXT, how=st.sampled_from(get_args(EndedHow))),
 )

@@ -19,13 +19,21 @@ def gathered(log: list[Line]) -> Session:
 def test_both_agree_after_every_line(data: st.DataObject, kinds: list[str]) -> None:
     session, log, turn = Session("key"), list[Line](), "0"
     for kind in kinds:
-        ids = [message.id for message in session.messages] or ["gone"]
+        whole = session.messages[session.along :]
+        ids = [message.id for message in whole] or ["gone"]
+        turns = [message.turn for message in whole]
         made: dict[str, Line] = {
             "message": Message(role="user", content="x", id=data.draw(st.sampled_from("abcdef")), turn=turn),
             "reset": Reset(at="", through=ids[-1]),
-            "window": Window(at="", start=data.draw(st.sampled_from(ids))),
+            "window": Window(
+                at="",
+                start=data.draw(st.sampled_from(ids)),
+                kept=[turn for turn in dict.fromkeys(turns) if data.draw(st.booleans())],
+                brief=data.draw(st.sampled_from([None, *ids])),
+                episodes=data.draw(st.none() | st.integers(1, 9)),
+            ),
             "ended": Ended(at="", turn=turn, how="stopped"),
-            "archived": Archived(at="", through=ids[0], cursor=1),
+            "archived": Archived(at="", through=ids[0], cursor=len(log)),
         }
         log.append(made[kind])
         follow(session, [made[kind]])
