@@ -49,6 +49,10 @@ class Delays:
         self._underway: set[Address] = set()
         self._waits: dict[Address, _Wait] = {}
 
+    def clear(self) -> None:
+        """Nothing is on its way any more; what waited is handed out again when it is time."""
+        self._underway.clear()
+
     def begin(self, address: Address) -> None:
         """A message is on its way there."""
         self._underway.add(address)

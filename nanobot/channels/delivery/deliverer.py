@@ -83,8 +83,11 @@ class Deliverer:
         self._tasks: asyncio.TaskGroup
 
     async def run(self) -> None:
-        """Deliver until cancelled. Raises StoreError when the outbox cannot be read."""
+        """Deliver until cancelled. Raises StoreError when the outbox cannot be read; it can be run again then."""
         self._outbox.take_back(self._platform.name)
+        self._answering.clear()
+        self._shows.clear()
+        self._delays.clear()
         async with asyncio.TaskGroup() as self._tasks:
             while True:
                 item = await self._outbox.outgoing(self._platform.name)

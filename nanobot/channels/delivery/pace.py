@@ -43,7 +43,7 @@ TELEGRAM = Pace(
     group_prefix="-",
 )
 """One message a second in a chat, thirty in all, twenty a minute in a group: "My bot is hitting limits" in the
-Bot FAQ of Telegram. Short bursts are tolerated. Groups have negative ids. Previews leave room for an answer at any moment."""
+Bot FAQ of Telegram. Short bursts are tolerated. Groups have negative ids. Previews leave room for an answer."""
 
 DISCORD = Pace(chat=(Rate(5, 5.0),), bot=(Rate(40, 1.0),), every=1.5)
 """Five messages in five seconds in a channel, fifty requests a second in all: "Rate Limits" in Discord's manual;

@@ -21,6 +21,10 @@ class Shows:
     def __len__(self) -> int:
         return sum(len(shows) for shows in self._at.values())
 
+    def clear(self) -> None:
+        """Their tasks are gone; their previews are those of an earlier process now."""
+        self._at.clear()
+
     def feed(self, progress: Progress) -> None:
         """Take in how a turn goes on; of one whose beginning was not heard, or whose answer is here, nothing."""
         shows = self._at.get(progress.address, {})

@@ -41,11 +41,10 @@ class Scene:
         self._pace = pace
 
     @asynccontextmanager
-    async def running(self, life: Life | None = None) -> AsyncIterator[None]:
+    async def running(self, again: Deliverer | None = None, *, life: Life | None = None) -> AsyncIterator[None]:
         """A process; afterwards it is cancelled, or was killed if its life ended before."""
-        life = life or Life()
-        self.outbox.life = self.platform.life = life
-        self.deliverer = Deliverer(
+        self.outbox.life = self.platform.life = life or Life()
+        self.deliverer = again or Deliverer(
             self.outbox,
             self.platform,
             self.clock,

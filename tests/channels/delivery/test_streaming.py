@@ -403,6 +403,22 @@ async def test_after_a_restart_the_answer_takes_the_place_of_the_old_preview(sce
     assert scene.platform.seen(ANN) == ["status", "The answer."]
 
 
+async def test_a_deliverer_that_is_run_again_shows_turns_and_delivers_as_before(scene: Scene) -> None:
+    scene.outbox.put(progress("started"), progress("text", WORDS))
+
+    async with scene.running():
+        await scene.pass_(2)
+        scene.outbox.put(say("status", name="m0"))
+    scene.outbox.put(progress("started"), progress("text", WORDS))
+    async with scene.running(scene.deliverer):
+        await scene.pass_(3)
+        assert scene.platform.seen(ANN)[1:] == ["status", f"~{WORDS}"]
+        scene.outbox.put(say("The answer.", turn="t1"))
+        await scene.pass_(3)
+
+    assert scene.platform.seen(ANN) == ["status", "The answer."]
+
+
 @pytest.mark.parametrize("fault", [refused(), not_there()])
 async def test_an_old_preview_that_may_not_be_removed_becomes_the_answer(scene: Scene, fault: object) -> None:
     scene.outbox.put(progress("started"), progress("text", WORDS))

@@ -125,7 +125,7 @@ async def play(scene: Scene, luck: Luck, plan: Sequence[Move], ends_at: Sequence
     story, left = Story(scene), list(plan)
     scene.platform.chance = luck
     for end in [*ends_at, NEVER]:
-        async with scene.running(life := Life(end)):
+        async with scene.running(life=(life := Life(end))):
             story.resume()
             await scene.pass_()
             while left and not life.is_over:
