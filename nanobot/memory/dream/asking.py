@@ -49,17 +49,17 @@ class Purse:
         self._limits = limits
         self._clock = clock
         self._until = clock.monotonic() + limits.seconds
-        self.steps = 0
-        self.tokens = 0
+        self._steps = 0
+        self._tokens = 0
 
-    @property
-    def is_empty(self) -> bool:
-        limits = self._limits
-        return self.steps >= limits.steps or self.tokens >= limits.tokens or self._clock.monotonic() >= self._until
+    def has(self, calls: int) -> bool:
+        """Whether so many more calls may be made."""
+        is_over = self._tokens >= self._limits.tokens or self._clock.monotonic() >= self._until
+        return self._steps + calls <= self._limits.steps and not is_over
 
     def spend(self, tokens: int) -> None:
-        self.steps += 1
-        self.tokens += tokens
+        self._steps += 1
+        self._tokens += tokens
 
 
 class Model:
@@ -74,7 +74,12 @@ class Model:
 
     @property
     def may_ask(self) -> bool:
-        return not self._purse.is_empty
+        return self._purse.has(1)
+
+    def room(self, tokens: int) -> int:
+        """How much data can be asked about, if one question and what is told about its answer may cost so much."""
+        info = self._llm.info
+        return max(500, min(info.context_window - info.max_output - 2 * self.size(prompt("dream")), tokens // 2))
 
     def size(self, text: str) -> int:
         """Tokens of a text, as estimated."""
@@ -82,7 +87,7 @@ class Model:
 
     async def ask(self, messages: Sequence[Message]) -> Reply:
         """Raises LLMError, also for an error that is told as an answer, and OutOfRoomError."""
-        if self._purse.is_empty:
+        if not self._purse.has(1):
             raise OutOfRoomError
         await self._give_way()
         try:

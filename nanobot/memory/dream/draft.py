@@ -1,7 +1,7 @@
 """The files of one scope as Dream would have them: changed in memory, not on the disk."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -37,7 +37,7 @@ class Places:
         return {MEMORY: f"{self.folder}/{MEMORY}", USER: f"{self.folder}/{USER}"}
 
     @property
-    def within(self) -> Collection[str]:
+    def within(self) -> Sequence[str]:
         """The files and folders in which they are."""
         return tuple(dict.fromkeys([*self.fixed.values(), self.folder]))
 

@@ -1,0 +1,211 @@
+"""Dream: reads what happened since it last did, and changes what is remembered."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from nanobot.authority import Scope
+from nanobot.errors import LLMError, StoreError, VersionError
+from nanobot.memory import commits
+from nanobot.memory.dream.asking import GiveWay, Heard, Model, OutOfRoomError, Purse, hear
+from nanobot.memory.dream.batch import CALLS_PER_SCOPE, Batch, Stores, next_batch
+from nanobot.memory.dream.diary import Diary
+from nanobot.memory.dream.landing import Land
+from nanobot.memory.dream.limits import Limits
+from nanobot.memory.dream.report import Area, DreamReport, Left
+from nanobot.memory.dream.request import Scene, request
+from nanobot.memory.dream.status import DreamStatus
+from nanobot.memory.shelves import Shelves
+from nanobot.ports import LLM, Clock
+from nanobot.tokens import TokenEstimator
+
+log = logging.getLogger(__name__)
+
+Why = Literal["schedule", "asked"]
+
+Changed = Callable[[Collection[Scope], Collection[str]], Awaitable[None]]
+"""Told whose memory a dream has changed, and in which files, relative to the workspace."""
+
+Reading = Callable[[int, int], None]
+"""Told the first and the last episode that is about to be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mind:
+    """Which model dreams, and when it may be asked."""
+
+    model: Callable[[], tuple[LLM, TokenEstimator]]
+    give_way: GiveWay
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One run: what it may still spend, and what it knows of those before."""
+
+    diary: Diary
+    model: Model
+    purse: Purse
+    reading: Reading
+
+
+class Dream:
+    """One run at a time. Whatever ends a run, there is all of a batch or nothing of it."""
+
+    def __init__(
+        self, stores: Stores, shelves: Shelves, mind: Mind, clock: Clock, limits: Limits, changed: Changed
+    ) -> None:
+        """`changed` is told after each version, when the notebooks are up to it."""
+        self._stores = stores
+        self._shelves = shelves
+        self._mind = mind
+        self._clock = clock
+        self._limits = limits
+        self._changed = changed
+        self._one_at_a_time = asyncio.Lock()
+
+    async def start(self) -> None:
+        """Make good what a crash left: the cursor is raised to that of the newest dream.
+
+        Raises StoreError and VersionError.
+        """
+        await self._cursor()
+
+    async def run(self, why: Why = "schedule", reading: Reading = lambda first, last: None) -> DreamReport:
+        """Read all that is new, as far as the limits go. Who asked does not wait for the time after a failure.
+
+        Raises StoreError if it cannot even be written down how it went.
+        """
+        if self._one_at_a_time.locked():
+            return DreamReport(outcome="busy")
+        async with self._one_at_a_time:
+            diary = await self._diary()
+            if why != "asked" and diary.is_waiting:
+                return DreamReport(outcome="waiting")
+            purse = Purse(self._limits, self._clock)
+            model = Model(*self._mind.model(), purse, self._mind.give_way)
+            report = await self._all(_Run(diary, model, purse, reading))
+            await diary.ended(report.outcome)
+            return report
+
+    async def due(self) -> bool:
+        """Whether a run by itself would do something now. Raises StoreError and VersionError."""
+        diary = await self._diary()
+        is_new = await self._stores.episodes.last() > await self._cursor()
+        return is_new and not diary.is_waiting and not diary.had_enough
+
+    async def status(self) -> DreamStatus:
+        """How it is doing. Raises StoreError."""
+        book = self._stores.book
+        waiting = max(0, await self._stores.episodes.last() - await book.cursor())
+        return DreamStatus(record=await book.read(), waiting=waiting, is_running=self._one_at_a_time.locked())
+
+    async def _diary(self) -> Diary:
+        return Diary(await self._stores.book.read(), self._stores.book, self._clock, self._limits)
+
+    async def _all(self, run: _Run) -> DreamReport:
+        """Batch by batch, until there is nothing more, or something goes wrong."""
+        report = await self._guarded(run)
+        while report.goes_on and run.purse.has(CALLS_PER_SCOPE):
+            later = await self._guarded(run)
+            if later.outcome == "nothing":
+                break
+            report = report.then(later)
+        return report
+
+    async def _guarded(self, run: _Run) -> DreamReport:
+        area: Area = "limit"
+        kind, retry_after = "", 0.0
+        try:
+            return await self._batch(run)
+        except OutOfRoomError:
+            log.warning("dream: a limit of the run was reached before its end")
+        except LLMError as error:
+            area, kind, retry_after = "model", error.kind, error.retry_after or 0.0
+            log.warning("dream: the model failed: %s", error.kind)
+        except VersionError as error:
+            area, kind = "versions", error.kind
+            log.warning("dream: the history of memory failed: %s", error)
+        except StoreError as error:
+            area = "disk"
+            log.warning("dream: %s", error)
+        await run.diary.failed(area, kind, retry_after)
+        return DreamReport(outcome="failed", area=area, kind=kind)
+
+    async def _batch(self, run: _Run) -> DreamReport:
+        cursor = await self._cursor()
+        land = Land(self._stores.versions, self._clock, self._limits)
+        await land.commit_hand_edits()
+        batch = await next_batch(self._stores, cursor, self._limits, run.diary.batch)
+        if not batch.episodes:
+            return DreamReport(outcome="nothing", cursor=cursor)
+        if run.diary.had_enough:
+            return DreamReport(outcome="enough", cursor=cursor)
+        await run.diary.count()
+        run.reading(batch.first, batch.last)
+        heard = {scope: await self._hear(run, land, batch, scope) for scope in batch.scopes}
+        log.debug("dream: the model was asked about %d scopes", len(heard))
+        if not all(one.is_usable for one in heard.values()):
+            return await self._unusable(run, batch, [scope for scope, one in heard.items() if not one.is_usable])
+        return await self._land(run, land, batch, heard)
+
+    async def _hear(self, run: _Run, land: Land, batch: Batch, scope: Scope) -> Heard:
+        draft, buried, ages = await land.open(scope)
+        scene = Scene(
+            draft, batch.of(scope), batch.witnesses[scope], buried, ages, self._clock.now(), self._limits.max_notes
+        )
+        room = max(1, (run.model.room(self._limits.tokens) >> run.diary.halved) // len(batch.scopes))
+        messages = request(scene, room, run.model.size)
+        return await hear(run.model, messages, draft, land.gate(scope, batch, buried, ages))
+
+    async def _land(self, run: _Run, land: Land, batch: Batch, heard: Mapping[Scope, Heard]) -> DreamReport:
+        landed = await land.put_down(batch, {scope: one.admitted for scope, one in heard.items()})
+        log.debug("dream: version %r is made", landed.version)
+        await self._stores.book.move(batch.last)
+        log.debug("dream: the cursor is at %d", batch.last)
+        await run.diary.read([episode.cursor for episode in batch.episodes])
+        left = [Left(scope, dropped.kind) for scope, one in heard.items() for dropped in one.dropped]
+        for one in left:
+            log.info("dream: left out of %s: %s", one.scope, one.kind)
+        if landed.paths:
+            scopes = {change.scope for change in landed.changes}
+            for scope in scopes:
+                await self._shelves.of(scope).notebook.refresh()
+            await self._changed(scopes, landed.paths)
+        return DreamReport(
+            outcome="changed" if landed.paths else "unchanged",
+            episodes=len(batch.episodes),
+            cursor=batch.last,
+            version=landed.version,
+            changes=landed.changes,
+            left=(*left, *landed.left),
+        )
+
+    async def _unusable(self, run: _Run, batch: Batch, scopes: Collection[Scope]) -> DreamReport:
+        """Nothing of the batch lands. One episode alone that got three such answers is given up."""
+        guilty = [episode.cursor for episode in batch.episodes if episode.scope in scopes]
+        log.warning("dream: the answer about episodes %s could not be used", guilty)
+        over = await run.diary.unusable(guilty)
+        if len(batch.episodes) > 1 or not over:
+            return DreamReport(outcome="unusable", cursor=batch.first - 1)
+        await self._stores.book.move(batch.last)
+        await run.diary.set_aside(batch.last)
+        log.warning("dream: episode %d is set aside", batch.last)
+        return DreamReport(outcome="set_aside", cursor=batch.last, set_aside=(batch.last,))
+
+    async def _cursor(self) -> int:
+        """The last episode taken in; a dream whose cursor was not written any more has told it in its commit."""
+        cursor = await self._stores.book.cursor()
+        try:
+            newest = await self._stores.versions.log(1, author="dream")
+        except VersionError as error:
+            if error.kind not in ("missing", "unknown"):
+                raise
+            newest = ()
+        told = [commit.cursor or 0 for version in newest if (commit := commits.parse(version.message))]
+        if told and told[0] > cursor:
+            log.info("dream: the cursor is raised from %d to %d, as the newest dream says", cursor, told[0])
+            cursor = told[0]
+            await self._stores.book.move(cursor)
+        return cursor

@@ -1,0 +1,122 @@
+"""What a dream did, for people."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from nanobot.authority import Scope
+from nanobot.i18n import Language, say
+from nanobot.memory.commits import Operation
+from nanobot.memory.dream.refused import RefusalKind
+
+Outcome = Literal[
+    "changed",  # something is remembered otherwise now
+    "unchanged",  # there was something to read, and nothing to change
+    "nothing",  # there was nothing new to read
+    "unusable",  # the model's answer could not be used; the same is tried again
+    "set_aside",  # an episode was given up after three such answers
+    "failed",  # a call, the history or the disk failed; nothing was changed, the same is tried again
+    "busy",  # another dream is running
+    "waiting",  # the last one failed, and its time of waiting is not over
+    "enough",  # there were as many runs today as there may be
+]
+Area = Literal["model", "versions", "disk", "limit"]
+
+MOST_CHANGES = 30
+"""Changes that are told one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that is remembered otherwise, and in whose memory."""
+
+    scope: Scope
+    operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Something that the model wanted and that was not done."""
+
+    scope: Scope
+    kind: RefusalKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DreamReport:
+    """How a run went.
+
+    `episodes` is how many were taken in, `cursor` the last of them; `version` the id of the newest version it made.
+    `area` and `kind` say what failed: the model (kinds of LLMError), the history (kinds of VersionError), the disk,
+    or a limit of the run. `set_aside` are the cursors of episodes that were given up.
+    """
+
+    outcome: Outcome
+    episodes: int = 0
+    cursor: int = 0
+    version: str = ""
+    changes: Sequence[Change] = ()
+    left: Sequence[Left] = ()
+    area: Area | None = None
+    kind: str = ""
+    set_aside: Sequence[int] = field(default=())
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether what comes next may be read."""
+        return self.outcome in ("changed", "unchanged", "set_aside")
+
+    def then(self, later: "DreamReport") -> "DreamReport":
+        """Both as one: of this batch, and of the one behind it."""
+        return replace(
+            later,
+            outcome="changed" if later.outcome == "unchanged" and self.changes else later.outcome,
+            episodes=self.episodes + later.episodes,
+            cursor=max(self.cursor, later.cursor),
+            version=later.version or self.version,
+            changes=(*self.changes, *later.changes),
+            left=(*self.left, *later.left),
+            set_aside=(*self.set_aside, *later.set_aside),
+        )
+
+    def told(self, language: Language, scope: Scope) -> str:
+        """What a person reads about it: of their own scope only."""
+        return "\n".join(self._told(language, scope))
+
+    def _told(self, language: Language, scope: Scope) -> Iterator[str]:
+        changes = [change.operation for change in self.changes if change.scope == scope]
+        changes = [operation for operation in changes if operation.verb != "confirm"]
+        if changes:
+            yield say("dream.changed", language, count=len(changes))
+            yield from (f"- {told_operation(operation, language)}" for operation in changes[:MOST_CHANGES])
+            if len(changes) > MOST_CHANGES:
+                yield say("dream.more", language, count=len(changes) - MOST_CHANGES)
+        if self.outcome == "failed":
+            yield say(f"dream.failed_{self.area}", language, kind=self.kind)
+        elif self.outcome != "changed" or not changes:
+            outcome = "unchanged" if self.outcome == "changed" else self.outcome
+            yield say(f"dream.{outcome}", language, episodes=self.episodes, numbers=_listed(self.set_aside))
+        left = Counter(one.kind for one in self.left if one.scope == scope)
+        if left:
+            yield say("dream.left", language, count=left.total())
+            yield from (f"- {say(f'dream.left_{kind}', language)} ({count})" for kind, count in left.most_common())
+
+
+def told_operation(operation: Operation, language: Language) -> str:
+    """One change in plain words."""
+    note = operation.file.rpartition("/")[2]
+    merged = _listed(path.rpartition("/")[2] for path in operation.merged)
+    text = say(
+        f"dream.did_{operation.verb}",
+        language,
+        file=note,
+        text=operation.text,
+        before=operation.before,
+        merged=merged,
+    )
+    return f"{text} {say('dream.new_evidence', language)}" if operation.remark else text
+
+
+def _listed(items: object) -> str:
+    return ", ".join(map(str, items)) if isinstance(items, Sequence | Iterator) else str(items)

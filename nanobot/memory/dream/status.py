@@ -1,0 +1,37 @@
+"""How Dream is doing, for people."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from nanobot.i18n import Language, say
+from nanobot.ports import DreamRecord
+
+_NAMED = 5
+"""Episodes that were set aside and are named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DreamStatus:
+    """How Dream is doing; `waiting` is how many episodes it has not read."""
+
+    record: DreamRecord
+    waiting: int
+    is_running: bool
+
+    def told(self, language: Language, next_at: datetime | None = None) -> Iterator[str]:
+        """Lines for /status and /memory; `next_at` is when the schedule runs it next."""
+        record = self.record
+        if self.is_running:
+            yield say("dream.status_running", language)
+        last = record.last[:16].replace("T", " ")
+        yield say("dream.status_last", language, at=last) if last else say("dream.status_never", language)
+        if next_at is not None:
+            yield say("dream.status_next", language, at=f"{next_at:%Y-%m-%d %H:%M}", count=self.waiting)
+        if record.failure:
+            area, _, kind = record.failure.partition(":")
+            yield say("dream.status_failed", language, count=record.failures)
+            yield say(f"dream.failed_{area}", language, kind=kind)
+        if record.set_aside:
+            numbers = ", ".join(map(str, record.set_aside[-_NAMED:]))
+            yield say("dream.status_set_aside", language, count=len(record.set_aside), numbers=numbers)
