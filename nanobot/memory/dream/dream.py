@@ -28,7 +28,7 @@ Why = Literal["schedule", "asked"]
 Changed = Callable[[Collection[Scope], Collection[str]], Awaitable[None]]
 """Told whose memory a dream has changed, and in which files, relative to the workspace."""
 
-Reading = Callable[[int, int], None]
+Reading = Callable[[int, int], Awaitable[None]]
 """Told the first and the last episode that is about to be read."""
 
 
@@ -47,7 +47,7 @@ class _Run:
     diary: Diary
     model: Model
     purse: Purse
-    reading: Reading
+    reading: Reading | None
 
 
 class Dream:
@@ -72,7 +72,7 @@ class Dream:
         """
         await self._cursor()
 
-    async def run(self, why: Why = "schedule", reading: Reading = lambda first, last: None) -> DreamReport:
+    async def run(self, why: Why = "schedule", reading: Reading | None = None) -> DreamReport:
         """Read all that is new, as far as the limits go. Who asked does not wait for the time after a failure.
 
         Raises StoreError if it cannot even be written down how it went.
@@ -143,7 +143,8 @@ class Dream:
         if run.diary.had_enough:
             return DreamReport(outcome="enough", cursor=cursor)
         await run.diary.count()
-        run.reading(batch.first, batch.last)
+        if run.reading:
+            await run.reading(batch.first, batch.last)
         heard = {scope: await self._hear(run, land, batch, scope) for scope in batch.scopes}
         log.debug("dream: the model was asked about %d scopes", len(heard))
         if not all(one.is_usable for one in heard.values()):

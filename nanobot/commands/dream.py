@@ -1,0 +1,33 @@
+"""The command /dream: go through what was said lately, now."""
+
+from collections.abc import Awaitable, Callable
+
+from nanobot.commands.router import Answer, Call, Command
+from nanobot.ids import new_id
+from nanobot.memory.dream.dream import Dream
+from nanobot.messages import OutboundMessage
+
+Send = Callable[[OutboundMessage], Awaitable[None]]
+
+_NO_SUCCESS = ("unusable", "failed", "busy", "enough")
+
+
+def dream_command(dream: Dream, send: Send) -> Command:
+    """/dream. It may take minutes: `send` says first what is being read."""
+
+    async def handle(call: Call) -> Answer:
+        message = call.message
+        has_told = False
+
+        async def reading(first: int, last: int) -> None:
+            nonlocal has_told
+            if not has_told:
+                has_told = True
+                text = call.say("dream.reading", first=first, last=last)
+                await send(OutboundMessage(id=new_id(), address=message.address, text=text, kind="notice"))
+
+        report = await dream.run("asked", reading)
+        told = report.told(call.language, message.authority.scope)
+        return Answer(told, failed=report.outcome in _NO_SUCCESS)
+
+    return Command("dream", handle, immediate=True)
