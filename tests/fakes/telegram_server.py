@@ -51,7 +51,7 @@ class FakeTelegram:
     """The server; an asynchronous context manager, or `start` and `stop`.
 
     `trouble`, if set, is asked for each request (method, parameters) whether it goes wrong, after the faults of
-    `will`; `watch` is told each call as it arrives.
+    `will`; `watch` is told each call as it arrives. `longest_poll` bounds the seconds that getUpdates waits.
     """
 
     def __init__(self, *, token: str = TOKEN, username: str = "TestBot", port: int = 0) -> None:
@@ -59,6 +59,7 @@ class FakeTelegram:
         self.world = World(username)
         self.calls: list[Call] = []
         self.trouble: Callable[[str, Mapping[str, Any]], Fault | None] = lambda *_: None
+        self.longest_poll = 50.0
         self.watch: Callable[[Call], None] = lambda _: None
         self.webhook = WebhookCaller(self.world)
         self._faults = Faults()
@@ -168,7 +169,7 @@ class FakeTelegram:
             async with self._changed:
                 self._changed.notify_all()
             if not self.world.updates:
-                await self._wait(mine, float(call.told.get("timeout", 0)))
+                await self._wait(mine, min(float(call.told.get("timeout", 0)), self.longest_poll))
             if mine.is_set():
                 assert CONFLICT.refusal is not None
                 raise CONFLICT.refusal
@@ -208,14 +209,16 @@ class FakeTelegram:
     async def _file(self, request: web.Request) -> web.StreamResponse:
         call = Call("file", {"path": request.match_info["path"]}, time.monotonic())
         await self._note(call)
-        fault = self._faults.next("file")
-        if fault is not None:
-            return await self._misbehave(request, call, fault)
-        call.done.set()
-        for path, content in self.world.files.values():
-            if path == request.match_info["path"] and request.match_info["token"] == self.token:
-                return web.Response(body=content)
-        raise web.HTTPNotFound
+        try:
+            fault = self._faults.next("file")
+            if fault is not None:
+                return await self._misbehave(request, call, fault)
+            for path, content in self.world.files.values():
+                if path == request.match_info["path"] and request.match_info["token"] == self.token:
+                    return web.Response(body=content)
+            raise web.HTTPNotFound
+        finally:
+            call.done.set()
 
 
 def _refused(call: Call, refusal: RefusalError) -> web.Response:

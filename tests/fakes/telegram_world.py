@@ -13,6 +13,7 @@ import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any
 
 from tests.fakes.telegram_checks import RefusalError, bad, check_text, found_entities
@@ -263,7 +264,7 @@ class World:
     def file(self, content: bytes, name: str = "file.bin", size: int | None = None) -> Json:
         """A file that somebody can send; `size` is what Telegram says about it."""
         number = f"f{next(self.numbers)}"
-        self.files[number] = (f"documents/{number}/{name}", content)
+        self.files[number] = (f"documents/{number}{PurePosixPath(name).suffix}", content)
         self.sizes[number] = len(content) if size is None else size
         return {"file_id": number, "file_unique_id": f"u{number}", "file_size": self.sizes[number]}
 

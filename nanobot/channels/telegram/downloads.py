@@ -65,7 +65,11 @@ class Downloads:
         await self._client.aclose()
 
     async def _once(self, scope: Scope, file: Arriving) -> Attachment:
-        told = await self._api.ask(self._api.bot.get_file(file.id))
+        try:
+            told = await self._api.ask(self._api.bot.get_file(file.id))
+        except TooLargeError:
+            self.limit = PUBLIC_LIMIT  # a server of one's own without --local is as strict as the public one
+            raise
         if not (told.file_path or "").startswith("http"):
             raise UnreachableError(
                 f"{file.name} cannot be fetched: the server gives no address", may_have_arrived=False

@@ -15,7 +15,7 @@ POLL = 25.0
 GRACE = 10.0
 """Seconds after that, when a connection counts as dead."""
 
-MEANWHILE = 0.5
+MEANWHILE = 0.25
 """Seconds between two looks for news while something is being dealt with: an album, a download."""
 
 
