@@ -30,6 +30,7 @@ from nanobot.lanes import Lanes
 from nanobot.llm.local import is_installed
 from nanobot.memory.guard import objection
 from nanobot.memory.shelves import Shelves
+from nanobot.memory.strategies import STRATEGIES
 from nanobot.messages import Address
 from nanobot.ports import Bus, Clock, Tool
 from nanobot.store.documents import CachedDocuments
@@ -124,7 +125,7 @@ def build_bot(
         models,
         _tools(config, workspace, questions, shelves, files),
         context,
-        Conversations(store, clock),
+        Conversations(store, clock, STRATEGIES[config.memory.strategy]),
         shelves,
         max_steps=config.agent.max_steps,
         compact_at=config.memory.compact_at,
