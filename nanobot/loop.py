@@ -113,7 +113,9 @@ class Loop:
         self, run: Run, messages: Sequence[Message], *, may_call: bool, stream: Stream | None = None
     ) -> Reply:
         request = Request(messages, self._specs, may_call=may_call or not self._specs, turn=run.caller.turn)
+        log.debug("turn %s: the model is asked", run.caller.turn)
         reply = await self._llm.complete(request, stream or run.stream)
+        log.debug("turn %s: the model has answered", run.caller.turn)
         run.spent(request, reply)
         return reply
 

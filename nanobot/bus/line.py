@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -100,9 +100,9 @@ class Line:
             queue.hold(place)
         return True
 
-    def is_quiet(self, now: float) -> bool:
-        """Whether no message is on its way or could be: those that wait for a time to come do not count."""
-        return all(queue.is_quiet(now) for queue in self._queues.values())
+    def is_quiet(self, now: float, counts: Callable[[Address], bool]) -> bool:
+        """Whether no message to an address that counts is on its way, or could be at this time."""
+        return all(queue.is_quiet(now) for address, queue in self._queues.items() if counts(address))
 
     def settle(self, message_id: str) -> None:
         """A message was delivered, or will never be."""

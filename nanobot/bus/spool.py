@@ -76,7 +76,9 @@ class Spool:
             _prune(db, at)
             return inbox.add(db, message, at)
 
+        _log.debug("message %s is to be kept", message.id)
         if await self._database.run(work):
+            _log.debug("message %s is kept", message.id)
             self._came.set()
         else:
             _log.info("%s: message %s came before, it is left out", message.address.session_key, message.id)
@@ -96,7 +98,9 @@ class Spool:
 
     async def _begin(self, message_id: str) -> int:
         if message_id not in self._begun:
+            _log.debug("message %s is to begin", message_id)
             before = await self._database.run(partial(inbox.begin, message_id=message_id))
+            _log.debug("message %s has begun, the %d. time", message_id, before + 1)
             self._begun[message_id] = before
         return self._begun[message_id]
 
@@ -112,7 +116,9 @@ class Spool:
             inbox.remove(db, ids)
             return answer is not None and outbox.add(db, answer, at)
 
+        _log.debug("%s is to be finished, with %s", ", ".join(ids), answer.id if answer else "no answer")
         is_new = await self._database.run(work)
+        _log.debug("%s is finished", ", ".join(ids))
         for name in ids:
             self._begun.pop(name, None)
         if answer is not None and is_new:
@@ -149,10 +155,13 @@ class Spool:
                         return delivery
                     line.settle(place.item)  # it was erased
 
-    async def quiet(self, channel: str) -> None:
-        """Wait until everything that can be delivered on a channel has been; what was postponed is not waited for."""
+    async def quiet(self, channel: str, counts: Callable[[Address], bool] = lambda _: True) -> None:
+        """Wait until everything that can be delivered on a channel, to addresses that count, has been.
+
+        What was postponed to a later time is not waited for.
+        """
         line = self._lines[channel]
-        while not line.is_quiet(self._clock.monotonic()):
+        while not line.is_quiet(self._clock.monotonic(), counts):
             await line.change(self._clock)
 
     def take_back(self, channel: str) -> None:

@@ -102,7 +102,9 @@ class SessionManager:
 
     async def _append(self, session: Session, added: Sequence[Line]) -> None:
         data, readable = lines.encode(added)
+        _log.debug("%s: %d lines are to be added", session.key, len(added))
         before, after = await asyncio.to_thread(self._write, session.key, data, added[0].at)
+        _log.debug("%s: %d lines are added", session.key, len(added))
         follow(session, readable)
         opened = self._opened.get(session.key)
         if opened and opened.session is session and opened.stamp == before:

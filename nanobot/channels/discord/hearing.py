@@ -146,10 +146,12 @@ class Hearing:
         heard_id = MessageId(channel, str(message.id), edit or (BY_BOT if by_bot else ""))
         if not self._seen.is_new(str(heard_id)):
             return
+        log.debug("discord message %s received", heard_id)
         place = Place.of(await self._known(message.channel))
         if await self._hear(_Heard(message, heard_id, place, by_bot)):
             self._seen.note(str(heard_id))
             await self._seen.advance(channel, message.id)
+            log.debug("discord message %s dealt with", heard_id)
         elif not edit:
             self._seen.look(channel, message.id)
 
