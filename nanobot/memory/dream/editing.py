@@ -25,12 +25,14 @@ _TITLES = {"USER.md": "# The user", "MEMORY.md": "# Memory"}
 class Change:
     """The draft after an operation. `operation` is as the commit will tell it, without its evidence.
 
-    `brought` are the texts that were not there before. If `known` is a line, it says that already and nothing changes.
+    `brought` are the texts that were not there before, `titles` what the model calls them. If `known` is a line, it
+    says that already and nothing changes.
     """
 
     draft: Draft
     operation: Operation
     brought: Sequence[str] = ()
+    titles: Sequence[str] = ()
     known: str = ""
 
 
@@ -97,7 +99,7 @@ def _add(proposal: Proposal, draft: Draft, day: date) -> Change:
         after = with_fact(title + text, line, " ".join(proposal.section.split()).lstrip("# ") or HEADING)
     else:
         after = _appended(text or f"{_TITLES.get(name, '')}\n", line)
-    return Change(draft.with_texts({path: _touched(draft, path, after, day)}), operation, [fact])
+    return Change(draft.with_texts({path: _touched(draft, path, after, day)}), operation, [fact], [proposal.section])
 
 
 def _replace(proposal: Proposal, draft: Draft, day: date) -> Change:
@@ -138,7 +140,7 @@ def _write(proposal: Proposal, draft: Draft, day: date) -> Change:
     operation = Operation("write", path, text=_summary(proposal))
     if touched(old, "") == touched(after, ""):
         return Change(draft, operation, known=path)
-    return Change(draft.with_texts({path: after}), operation, _brought(proposal, [old]))
+    return Change(draft.with_texts({path: after}), operation, _brought(proposal, [old]), [_summary(proposal)])
 
 
 def _merge(proposal: Proposal, draft: Draft, day: date) -> Change:
@@ -154,7 +156,7 @@ def _merge(proposal: Proposal, draft: Draft, day: date) -> Change:
     merged = draft.with_texts(texts)
     linked = {other: _relinked(merged.text(other), sources, path) for other in merged.paths}
     operation = Operation("merge", path, text=_summary(proposal), merged=tuple(sources))
-    return Change(merged.with_texts(linked), operation, _brought(proposal, olds))
+    return Change(merged.with_texts(linked), operation, _brought(proposal, olds), [_summary(proposal)])
 
 
 def _line(draft: Draft, path: str, old: str) -> tuple[int, str]:
@@ -199,7 +201,7 @@ def _brought(proposal: Proposal, olds: Sequence[str]) -> list[str]:
     """What a note says now and none of these said."""
     before = {line.strip() for old in olds for line in old.splitlines()}
     lines = [line.strip() for line in body_of(proposal.text).splitlines()]
-    return [text for text in [_summary(proposal), *lines] if text and text not in before]
+    return [line for line in lines if line and line not in before]
 
 
 def _relinked(text: str, gone: Sequence[str], to: str) -> str:

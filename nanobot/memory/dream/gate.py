@@ -72,23 +72,17 @@ class Gate:
     def _check_words(self, change: Change, evidence: Evidence | None) -> None:
         """Whose words they are, and whether those say so."""
         operation, before = change.operation, change.draft.before
-        texts = [before.get(path, "") for path in (operation.file, *operation.merged)]
+        said = [before.get(path, "") for path in (operation.file, *operation.merged)]
+        new = [*change.titles, *change.brought]
         if evidence is not None:
-            check_origin(change.draft.places, operation.file, evidence, change.brought)
-            texts.append(evidence.said)
+            check_origin(change.draft.places, operation.file, evidence, new)
+            said.append(evidence.said)
+        elif rule := next(filter(is_rule, new), None):  # who only tidies up has nothing new to say
+            raise Refused("rule", f"{rule[:80]!r} tells you what to do, and stood nowhere before. Leave it out.")
         if operation.verb in ("write", "merge"):
-            check_support(["\n".join(change.brought)] if change.brought else (), "\n".join(texts))
+            check_support(["\n".join(change.brought)] if change.brought else (), "\n".join(said))
         elif evidence is not None:
             check_support(change.brought, evidence.said)
-        if evidence is None:
-            self._check_tidying(change.brought, "\n".join(texts))
-
-    def _check_tidying(self, brought: Sequence[str], there: str) -> None:
-        """Who only tidies up has nothing to say that was not there; least of all a rule."""
-        for text in brought:
-            check_support([text], there)
-            if is_rule(text):
-                raise Refused("rule", f"{text[:80]!r} tells you what to do, and stood nowhere before. Leave it out.")
 
     def _check_amount(self, proposal: Proposal, change: Change, draft: Draft) -> None:
         limits, after, operation = self._limits, change.draft, change.operation
@@ -137,7 +131,7 @@ def _claims(change: Change) -> Sequence[tuple[Undone, str]]:
         "add": [("add", operation.text)],
         "replace": [("add", operation.text), ("remove", operation.before)],
         "remove": [("remove", operation.text)],
-        "write": [("add", "\n".join(change.brought))],
+        "write": [("add", "\n".join([*change.titles, *change.brought]))],
         "delete": [("remove", operation.text or operation.file)],
         "merge": [("merge", "\n".join(sorted(operation.merged)))],
     }

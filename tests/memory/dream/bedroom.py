@@ -1,0 +1,169 @@
+"""A workspace in which conversations become episodes, and dreams are dreamt."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nanobot.authority import Origin, Scope, least
+from nanobot.memory.commits import Commit, by_hand, parse
+from nanobot.memory.dream.batch import Stores
+from nanobot.memory.dream.dream import Dream, Mind
+from nanobot.memory.dream.limits import Limits
+from nanobot.memory.dream.report import DreamReport
+from nanobot.memory.shelves import Shelves
+from nanobot.memory.versioned import WithoutIndex
+from nanobot.ports import LLM, Edit, Episode, Fact
+from nanobot.store.documents import CachedDocuments
+from nanobot.store.dreams import DreamFiles
+from nanobot.store.frontmatter import read_frontmatter
+from nanobot.store.history import History
+from nanobot.store.memory_folder import MemoryFolder
+from nanobot.store.repo.versions import GitVersions
+from nanobot.store.sessions import SessionManager
+from nanobot.tokens import TokenEstimator
+from nanobot.transcript import Message, MessageRole
+from nanobot.workspace import Workspace
+from tests.fakes.clock import FakeClock
+from tests.fakes.llm import Answer, ScriptedLLM
+
+OWNER = Scope.owner()
+MEMORY = "memory/MEMORY.md"
+BASE = {
+    "SOUL.md": "You are calm.\n",
+    "USER.md": "# The user\n\n- likes tea\n",
+    "AGENTS.md": "Be kind.\n",
+    MEMORY: "# Memory\n\n## Garden\n- the pump hangs on pin 4\n- the roses are red\n",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A message: who said it, and how far it can be trusted."""
+
+    text: str
+    role: MessageRole = "user"
+    origin: Origin = Origin.OWNER
+
+
+def by_tool(text: str, origin: Origin = Origin.WEB) -> Line:
+    return Line(text, "tool", origin)
+
+
+async def ready() -> None:
+    """Nobody else needs the model."""
+
+
+class Bedroom:
+    """Everything around Dream is real but the model, which is the test's."""
+
+    def __init__(self, root: Path, *, limits: Limits | None = None) -> None:
+        self.root = root
+        self.clock = FakeClock()
+        self.limits = limits or Limits()
+        self.told: list[Collection[str]] = []
+        self.llm = ScriptedLLM()
+        self._ids = 0
+        self.wake()
+
+    def wake(self) -> None:
+        """A new process."""
+        workspace = Workspace(self.root)
+        self.episodes = History(workspace, fsync=False)
+        self.sessions = SessionManager(workspace, fsync=False)
+        self.versions = GitVersions(workspace, WithoutIndex(), self.clock, by_hand)
+        self.book = DreamFiles(workspace)
+        self.shelves = Shelves(
+            workspace, lambda path: MemoryFolder(path, CachedDocuments()), read_frontmatter, self.clock, 32_768
+        )
+        stores = Stores(self.episodes, self.sessions, self.versions, self.book)
+        mind = Mind(lambda: (self._mind(), TokenEstimator()), ready)
+        self.dream = Dream(stores, self.shelves, mind, self.clock, self.limits, self._changed)
+
+    async def began(self) -> "Bedroom":
+        """With the files of BASE as the first version."""
+        for path, text in BASE.items():
+            self.write(path, text)
+        await self.versions.ensure()
+        return self
+
+    def write(self, path: str, text: str) -> None:
+        """As an editor does."""
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text, encoding="utf-8")
+
+    def read(self, path: str) -> str:
+        file = self.root / path
+        return file.read_text(encoding="utf-8") if file.exists() else ""
+
+    def files(self) -> dict[str, bytes]:
+        """All files that a person sees, but for the history."""
+        found = (path for path in self.root.rglob("*") if path.is_file() and "memory/.git" not in path.as_posix())
+        return {str(path.relative_to(self.root)): path.read_bytes() for path in found}
+
+    async def happened(
+        self,
+        *lines: Line | str,
+        facts: Sequence[str] = (),
+        scope: Scope = OWNER,
+        session: str = "telegram:1",
+        content: str = "",
+    ) -> Episode:
+        """Something is said, and becomes an episode. The fact of each number rests on the line of that number."""
+        said = [Line(line) if isinstance(line, str) else line for line in lines]
+        messages = [self._message(line, scope) for line in said]
+        await self.sessions.append(await self.sessions.load(session), *messages)
+        return await self.episodes.append(
+            Episode(
+                cursor=0,
+                timestamp=messages[0].at,
+                session=session,
+                scope=scope,
+                origin=least(*(line.origin for line in said)),
+                messages=(messages[0].id, messages[-1].id),
+                content=content or "\n".join(f"- {line.text}" for line in said),
+                facts=[Fact(text, [message.id]) for text, message in zip(facts, messages, strict=False)],
+            )
+        )
+
+    async def sleep(self, *answers: Answer, llm: LLM | None = None) -> DreamReport:
+        """Dream with a model that answers so."""
+        self._use(*answers)
+        return await self.dream.run("asked")
+
+    def dreams_with(self, *answers: Answer) -> None:
+        self._use(*answers)
+
+    async def commits(self) -> list[Commit]:
+        """What Dream has committed, the newest first."""
+        found = [parse(version.message) for version in await self.versions.log(author="dream")]
+        return [commit for commit in found if commit]
+
+    async def edit(self, path: str, text: str | None, message: str = "x") -> None:
+        """A change by the program on somebody's word."""
+        files = await self.versions.files([path])
+        await self.versions.commit({path: Edit(files.get(path), None if text is None else text.encode())}, message)
+
+    def _use(self, *answers: Answer) -> None:
+        self.llm = ScriptedLLM(*answers, info=self.llm.info)
+
+    def _mind(self) -> LLM:
+        return self.llm
+
+    async def _changed(self, scopes: Collection[Scope], paths: Collection[str]) -> None:
+        self.told.append(sorted(paths))
+
+    def _message(self, line: Line, scope: Scope) -> Message:
+        self._ids += 1
+        name = f"m{self._ids}"
+        at = self.clock.now().isoformat(timespec="milliseconds")
+        is_user = line.role == "user"
+        return Message(
+            role=line.role,
+            content=line.text,
+            id=name,
+            at=at,
+            turn=name,
+            origin=line.origin,
+            scope=scope.name if is_user else None,
+            tool_call_id=None if is_user else "c1",
+        )
