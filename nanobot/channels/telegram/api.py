@@ -25,6 +25,9 @@ Json = Mapping[str, Any]
 ALLOWED = '["message","edited_message","callback_query","my_chat_member"]'
 """The kinds of updates that are of use."""
 
+READ_SECONDS = 30.0
+"""How long an answer may take; then nobody knows whether the request arrived."""
+
 _BATCH = 100
 
 
@@ -41,7 +44,7 @@ class Api:
         self.access = access
         self._requests = HTTPXRequest(
             connection_pool_size=64,
-            read_timeout=30,
+            read_timeout=READ_SECONDS,
             write_timeout=30,
             connect_timeout=10,
             pool_timeout=30,
