@@ -16,6 +16,7 @@ from nanobot.errors import LLMError, PromptTooBigError, StoreError
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
 from nanobot.loop import Loop
+from nanobot.memory.keeping import Asked
 from nanobot.memory.shelves import Shelves
 from nanobot.memory.wishes import remember_request
 from nanobot.messages import Address, InboundMessage, OutboundMessage
@@ -82,7 +83,7 @@ class Agent:
     async def _answer(self, run: RunningTurn, loop: Loop, turn: Turn) -> OutboundMessage:
         wish = remember_request(turn.inbound[0].text) if run.room.model.compact else None
         if wish:
-            remembered = await self._shelves.of(turn.scope).facts.remember(wish)
+            remembered = await self._shelves.of(turn.scope).facts.remember(wish, Asked.in_turn(turn.caller))
             return await run.answer_ourselves(remembered.told(turn.language), done=remembered.done)
         try:
             return await run.answered(await loop.run(run))

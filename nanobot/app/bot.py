@@ -28,17 +28,23 @@ from nanobot.dispatcher import Dispatcher
 from nanobot.i18n import Language, say
 from nanobot.lanes import Lanes
 from nanobot.llm.local import is_installed
+from nanobot.memory.commits import by_hand
 from nanobot.memory.guard import objection
+from nanobot.memory.keeping import Keeping
 from nanobot.memory.shelves import Shelves
 from nanobot.memory.strategies import STRATEGIES
+from nanobot.memory.tool_changes import ToolChanges
+from nanobot.memory.versioned import WithoutIndex
 from nanobot.messages import Address
 from nanobot.ports import Bus, Clock, Tool
 from nanobot.store.documents import CachedDocuments
 from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.memory_folder import MemoryFolder
+from nanobot.store.repo.versions import GitVersions
 from nanobot.store.sessions import SessionManager
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.shell import ExecPolicy
+from nanobot.tools.writing import Remembering
 from nanobot.workspace import Home, Workspace
 
 
@@ -105,13 +111,16 @@ def build_bot(
     models = build_models(config, ground.home, workspace, clock)
     store = SessionManager(workspace, fsync=config.sessions.fsync, replay_bytes=replay_bytes(config))
     documents = CachedDocuments()
-    files = Lock()  # held by whoever replaces one of the files that the tools and /remember both write
+    files = Lock()  # held by whoever replaces one of the files that the tools, the history and the index all write
+    versions = GitVersions(workspace, WithoutIndex(), clock, by_hand, files)
+    keeping = Keeping(versions, store)
     shelves = Shelves(
         workspace,
         lambda path: MemoryFolder(path, documents, files),
         read_frontmatter,
         clock,
         budget=config.memory.budget.memory,
+        keeping=keeping,
     )
     context = ContextBuilder(
         workspace,
@@ -123,7 +132,7 @@ def build_bot(
     )
     agent = Agent(
         models,
-        _tools(config, workspace, questions, shelves, files),
+        _tools(ground, questions, files, Remembering(objection, shelves.written, ToolChanges(keeping).keep)),
         context,
         Conversations(store, clock, STRATEGIES[config.memory.strategy]),
         shelves,
@@ -148,14 +157,14 @@ def build_bot(
     return Bot(workspace, agent, dispatcher, router, models, languages)
 
 
-def _tools(config: Config, workspace: Workspace, questions: Questions, shelves: Shelves, files: Lock) -> Sequence[Tool]:
-    rules = config.tools.exec
+def _tools(ground: Ground, questions: Questions, files: Lock, remembering: Remembering) -> Sequence[Tool]:
+    tools = ground.config.tools
+    rules = tools.exec
     return builtin_tools(
-        workspace,
+        ground.workspace,
         asker=questions,
-        allowed_dirs=config.tools.allowed_dirs,
+        allowed_dirs=tools.allowed_dirs,
         exec_policy=ExecPolicy(owner=rules.owner, member=rules.member, allow=rules.allow, timeout=rules.timeout),
-        guard=objection,
-        on_note=shelves.written,
+        remembering=remembering,
         file_lock=files,
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from nanobot.commands.router import Answer, Call, Command
 from nanobot.memory.cut import cut
+from nanobot.memory.keeping import Asked
 from nanobot.memory.note import Note
 from nanobot.memory.notebook import Notebook
 from nanobot.memory.shelves import Shelves
@@ -32,8 +33,10 @@ def remember_command(shelves: Shelves) -> Command:
     """/remember text."""
 
     async def handle(call: Call) -> Answer:
-        facts = shelves.of(call.message.authority.scope).facts
-        remembered = await facts.remember(call.argument)
+        message = call.message
+        facts = shelves.of(message.authority.scope).facts
+        asked = Asked(message.address.session_key, message.authority, message=message.id)
+        remembered = await facts.remember(call.argument, asked)
         return Answer(remembered.told(call.language), failed=not remembered.done)
 
     return Command("remember", handle, immediate=True)

@@ -6,20 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from nanobot.errors import VersionError
 from nanobot.i18n import Language, say
 from nanobot.memory.clean import cleaned
+from nanobot.memory.commits import Commit, Operation
 from nanobot.memory.guard import refusal
 from nanobot.memory.index import lines_of, newline_of, split, without_index
+from nanobot.memory.keeping import Asked, Keeping
 from nanobot.memory.markdown import headings
 from nanobot.memory.notebook import Notebook
 from nanobot.memory.secret_forms import SecretKind
-from nanobot.ports import Clock, MemoryStore
+from nanobot.ports import Clock, Edit, MemoryStore
 
 HEADING = "Remembered"
 MOST = 2000
 """Characters of one fact; more is a note."""
 
 Outcome = Literal["saved", "known", "secret", "too_long", "nothing"]
+
+_TRIES = 5
 
 _DATE = re.compile(r" \(\d{4}-\d{2}-\d{2}\)$")
 _BULLET = re.compile(r"^(?:[-*+•](?:\s+|$))+")
@@ -58,29 +63,57 @@ class Remembered:
 class Facts:
     """Writes down what a person asked to remember, in their own words, at once and without a model."""
 
-    def __init__(self, store: MemoryStore, notebook: Notebook, clock: Clock, *, budget: int) -> None:
-        """`budget`: bytes of MEMORY.md in the prompt."""
+    def __init__(
+        self, store: MemoryStore, notebook: Notebook, clock: Clock, *, budget: int, keeping: Keeping | None = None
+    ) -> None:
+        """`budget`: bytes of MEMORY.md in the prompt. Without `keeping` no versions are made."""
         self._store = store
         self._notebook = notebook
         self._clock = clock
         self._budget = budget
+        self._keeping = keeping
 
-    async def remember(self, text: str) -> Remembered:
+    async def remember(self, text: str, asked: Asked) -> Remembered:
         """Save a fact as a line of MEMORY.md, unless the guard refuses it. Raises StoreError; then nothing changed."""
         if len(text.strip()) > MOST:  # first, since the guard takes its time over a long text
             return Remembered("too_long")
-        return await asyncio.to_thread(self._remember, text)
+        fact = await asyncio.to_thread(_fact, text)
+        if isinstance(fact, Remembered):
+            return fact
+        if self._keeping and (remembered := await self._keep(fact, asked, self._keeping)):
+            return remembered
+        return await asyncio.to_thread(self._save, fact)
 
-    def _remember(self, text: str) -> Remembered:
-        fact = _one_line(text)
-        if not fact:
-            return Remembered("nothing")
-        if secret := refusal(text) or refusal(fact):  # lines may hide a secret, and may make one
-            return Remembered("secret", secret=secret)
-        return self._save(fact)
+    async def _keep(self, fact: str, asked: Asked, keeping: Keeping) -> Remembered | None:
+        """Save it as a version of its own; None if that cannot be done."""
+        path, line = f"{self._notebook.folder}/{self._store.path.name}", self._line(fact)
+        grounds = await keeping.grounds(asked)
+        commit = Commit(
+            kind="remember",
+            subject=f"Remembered in {path}",
+            operations=(Operation("add", path, text=fact, messages=grounds.messages),),
+            scopes=(asked.authority.scope.name,),
+            origin=grounds.origin,
+            turn=asked.turn,
+        )
+        for _ in range(_TRIES):
+            before = await keeping.read(path)
+            memory = _memory(before)
+            if memory is None:
+                return None
+            if known := known_line(memory, fact):
+                return await asyncio.to_thread(self._written, "known", known)
+            after = with_fact(memory, line).encode("utf-8", "surrogateescape")
+            try:
+                if not await keeping.keep({path: Edit(before, after)}, commit):
+                    return None
+            except VersionError:  # somebody else changed it meanwhile
+                continue
+            return await asyncio.to_thread(self._written, "saved", line)
+        return None
 
     def _save(self, fact: str) -> Remembered:
-        line = f"- {fact} ({self._clock.now().date().isoformat()})"
+        line = self._line(fact)
         known: str | None = None
 
         def edit(memory: str) -> str:
@@ -89,10 +122,32 @@ class Facts:
             return memory if known else with_fact(memory, line)
 
         self._store.change(edit)
+        return self._written("known", known) if known else self._written("saved", line)
+
+    def _line(self, fact: str) -> str:
+        return f"- {fact} ({self._clock.now().date().isoformat()})"
+
+    def _written(self, outcome: Outcome, line: str) -> Remembered:
         self._notebook.update()
-        if known:
-            return Remembered("known", line=known)
-        return Remembered("saved", line=line, in_view=line in self._notebook.section(self._budget).text)
+        in_view = outcome == "known" or line in self._notebook.section(self._budget).text
+        return Remembered(outcome, line=line, in_view=in_view)
+
+
+def _fact(text: str) -> str | Remembered:
+    """The words to write down, or why they are not. Takes about 1 ms for 2,000 characters."""
+    fact = _one_line(text)
+    if not fact:
+        return Remembered("nothing")
+    if secret := refusal(text) or refusal(fact):  # lines may hide a secret, and may make one
+        return Remembered("secret", secret=secret)
+    return fact
+
+
+def _memory(data: bytes | None) -> str | None:
+    """The text of the file; None if it is not written in UTF-8."""
+    if data is not None and (data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data):
+        return None
+    return (data or b"").decode("utf-8", "surrogateescape")
 
 
 def known_line(memory: str, fact: str) -> str | None:

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from nanobot.authority import Scope
 from nanobot.memory.facts import Facts
+from nanobot.memory.keeping import Keeping
 from nanobot.memory.notebook import Notebook
 from nanobot.ports import Clock, MemoryStore, ReadFrontmatter
 from nanobot.workspace import Workspace, scope_of
@@ -36,13 +37,18 @@ class Shelves:
         read_frontmatter: ReadFrontmatter,
         clock: Clock,
         budget: int,
+        keeping: Keeping | None = None,
     ) -> None:
-        """`open_memory` makes the store around a path of MEMORY.md; `budget`: bytes of MEMORY.md in the prompt."""
+        """`open_memory` makes the store around a path of MEMORY.md; `budget`: bytes of MEMORY.md in the prompt.
+
+        `keeping` makes what people ask to remember versions of its own.
+        """
         self._workspace = workspace
         self._open_memory = open_memory
         self._read_frontmatter = read_frontmatter
         self._clock = clock
         self._budget = budget
+        self._keeping = keeping
         self._open: OrderedDict[Scope, Shelf] = OrderedDict()
 
     def of(self, scope: Scope) -> Shelf:
@@ -72,4 +78,5 @@ class Shelves:
             folder=folder,
             user=user.relative_to(self._workspace.root).as_posix(),
         )
-        return Shelf(user, notebook, Facts(store, notebook, self._clock, budget=self._budget))
+        facts = Facts(store, notebook, self._clock, budget=self._budget, keeping=self._keeping)
+        return Shelf(user, notebook, facts)

@@ -12,7 +12,7 @@ from nanobot.tools.paths import Sandbox
 from nanobot.tools.search import FindFiles, Grep, ListDir
 from nanobot.tools.shell import Exec, ExecPolicy
 from nanobot.tools.spill import Spill
-from nanobot.tools.writing import EditFile, Guard, OnNote, WriteFile, Writer
+from nanobot.tools.writing import NOTHING_MORE, EditFile, Remembering, WriteFile, Writer
 from nanobot.workspace import Workspace
 
 
@@ -22,8 +22,7 @@ def builtin_tools(
     asker: Asker,
     allowed_dirs: Sequence[Path] = (),
     exec_policy: ExecPolicy | None = None,
-    guard: Guard | None = None,
-    on_note: OnNote | None = None,
+    remembering: Remembering = NOTHING_MORE,
     file_lock: "threading.Lock | None" = None,
 ) -> Sequence[Tool]:
     """Tools for files, search and commands. Raises ConfigError for a policy that cannot be used.
@@ -33,14 +32,13 @@ def builtin_tools(
         asker: puts questions to the person: before a command, and before what the bot follows is changed.
         allowed_dirs: further folders, of the owners, in which files may be read and written.
         exec_policy: who may run what; None leaves exec out.
-        guard: why a text must not be remembered (a secret), or None; asked before memory, USER.md or SOUL.md change.
-        on_note: told of each file written under memory/; returns its line in the index of notes.
+        remembering: what may be remembered, and what else belongs to a change of it.
         file_lock: held while a file is replaced; to be shared with whoever else writes the same files.
     """
     disk = Disk(Sandbox(workspace, allowed_dirs), file_lock)
     spill = Spill(workspace, disk)
     approval = Approval(asker)
-    writer = Writer(disk, approval, guard=guard, on_note=on_note)
+    writer = Writer(disk, approval, remembering)
     tools: list[Tool] = [
         ReadFile(disk),
         WriteFile(writer),

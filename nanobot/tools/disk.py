@@ -77,7 +77,7 @@ class Disk:
             except FileNotFoundError:
                 current, mode = None, PRIVATE_FILE
             if current != before:
-                raise ToolError(f"{place.name} was changed by somebody else just now. Read it again, then decide.")
+                raise changed_meanwhile(place)
             _write_at(folder, place.path.name, after, mode)
 
     def make_folder(self, place: Place) -> None:
@@ -203,6 +203,11 @@ def _check_plain(place: Place, info: os.stat_result) -> None:
         raise ToolError(f"{place.name} is a device or a pipe, not a file.")
     if info.st_size > MAX_FILE:
         raise _too_large(place, info.st_size)
+
+
+def changed_meanwhile(place: Place) -> ToolError:
+    """The file is not what it was when it was read."""
+    return ToolError(f"{place.name} was changed by somebody else just now. Read it again, then decide.")
 
 
 def _too_large(place: Place, size: int) -> ToolError:

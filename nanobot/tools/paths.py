@@ -18,6 +18,7 @@ from nanobot.workspace import (
     is_hidden_elsewhere,
     is_note,
     is_remembered,
+    is_versioned,
     scope_of,
 )
 
@@ -60,6 +61,10 @@ class Place:
     @property
     def is_remembered(self) -> bool:
         return self.in_workspace and is_remembered(self.inside)
+
+    @property
+    def is_versioned(self) -> bool:
+        return self.in_workspace and is_versioned(self.inside)
 
     @property
     def scope(self) -> Scope:

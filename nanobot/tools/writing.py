@@ -1,21 +1,21 @@
 """Writing and editing files."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from difflib import unified_diff
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 import msgspec
 
 from nanobot.authority import Authority, Role
-from nanobot.errors import ToolError
+from nanobot.errors import ToolError, VersionError
 from nanobot.i18n import say
-from nanobot.ports import Caller, ToolResult, ToolSpec
+from nanobot.ports import Caller, Edit, ToolResult, ToolSpec
 from nanobot.tools import schema, shown
 from nanobot.tools.approval import Approval
-from nanobot.tools.disk import MAX_FILE, Disk
+from nanobot.tools.disk import MAX_FILE, Disk, changed_meanwhile
 from nanobot.tools.edit import replace
 from nanobot.tools.paths import Place
 from nanobot.tools.text import Text, decode
@@ -26,8 +26,26 @@ Guard = Callable[[str], str | None]
 OnNote = Callable[[Path], str]
 """Told of a file under memory/ that was written; returns its line in the index of notes ("" if it has none)."""
 
+Keep = Callable[[PurePosixPath, Edit, Caller], Awaitable[bool]]
+"""Changes a file that is versioned, by its path in the workspace; False leaves that to the tool.
+
+Raises VersionError `conflict` if the file is not as the edit says that it was.
+"""
+
 _PREVIEW_LINES = 40
 _NOT_TEXT = "{name} is not a text file, it cannot be edited."
+
+
+@dataclass(frozen=True, slots=True)
+class Remembering:
+    """What else belongs to a change of what is remembered; None: nothing does."""
+
+    guard: Guard | None = None
+    on_note: OnNote | None = None
+    keep: Keep | None = None
+
+
+NOTHING_MORE = Remembering()
 
 
 class WriteArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,13 +73,10 @@ class Draft:
 class Writer:
     """Carries out drafts: asks the owner where their yes is needed, refuses what must not be remembered."""
 
-    def __init__(
-        self, disk: Disk, approval: Approval, *, guard: Guard | None = None, on_note: OnNote | None = None
-    ) -> None:
+    def __init__(self, disk: Disk, approval: Approval, remembering: Remembering) -> None:
         self.disk = disk
         self._approval = approval
-        self._guard = guard
-        self._on_note = on_note
+        self._remembering = remembering
 
     async def carry_out(self, make: Callable[[Authority], Draft], caller: Caller) -> ToolResult:
         """Make the draft, in a thread, and what it says come true. Raises ToolError; then nothing has changed."""
@@ -72,15 +87,28 @@ class Writer:
             raise ToolError(f"{draft.place.name} was not changed: {reason}")
         if draft.place.is_guarded:
             await self._ask(draft, caller)
-        line = await asyncio.to_thread(self._replace, draft)
+        if not await self._is_kept(draft, caller):
+            await asyncio.to_thread(self.disk.replace, draft.place, draft.before, draft.after)
+        line = await asyncio.to_thread(self._index_line, draft.place)
         return ToolResult(f"{draft.done} Its line in the index: {line}" if line else draft.done)
 
     def _objection(self, draft: Draft) -> str | None:
-        return self._guard(_added(draft)) if self._guard and draft.place.is_remembered else None
+        guard = self._remembering.guard
+        return guard(_added(draft)) if guard and draft.place.is_remembered else None
 
-    def _replace(self, draft: Draft) -> str:
-        self.disk.replace(draft.place, draft.before, draft.after)
-        return self._on_note(draft.place.path) if self._on_note and draft.place.is_note else ""
+    def _index_line(self, place: Place) -> str:
+        on_note = self._remembering.on_note
+        return on_note(place.path) if on_note and place.is_note else ""
+
+    async def _is_kept(self, draft: Draft, caller: Caller) -> bool:
+        """Whether the change is made, as a version. Raises ToolError."""
+        place, keep = draft.place, self._remembering.keep
+        if keep is None or not place.is_versioned:
+            return False
+        try:
+            return await keep(place.inside, Edit(draft.before, draft.after), caller)
+        except VersionError:
+            raise changed_meanwhile(place) from None
 
     async def _ask(self, draft: Draft, caller: Caller) -> None:
         name = draft.place.name

@@ -4,9 +4,11 @@ from typing import get_args
 
 import pytest
 
+from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.i18n import Language
 from nanobot.memory.facts import MOST, Facts, Remembered, known_line, with_fact
 from nanobot.memory.index import MARKER
+from nanobot.memory.keeping import Asked
 from nanobot.memory.notebook import Notebook
 from nanobot.store.documents import CachedDocuments
 from nanobot.store.frontmatter import read_frontmatter
@@ -14,6 +16,7 @@ from nanobot.store.memory_folder import MemoryFolder
 from tests.fakes.clock import FakeClock
 
 BUDGET = 32 * 1024
+ASKED = Asked("cli:test", OWNER_IN_TERMINAL, message="cli:test:1")
 PIXEL = "- My dog is called Pixel (2026-11-30)"
 
 
@@ -60,14 +63,14 @@ def test_a_fact_gets_its_place_and_all_else_stays(before: str, after: str) -> No
 
 
 async def test_it_is_saved_at_once_in_the_persons_words_with_the_date(path: Path) -> None:
-    remembered = await facts_in(path).remember("My dog is called Pixel")
+    remembered = await facts_in(path).remember("My dog is called Pixel", ASKED)
 
     assert remembered == Remembered("saved", line=PIXEL)
     assert PIXEL in written(path).split("\n")
 
 
 async def test_it_becomes_one_line_that_no_mark_is_in(path: Path) -> None:
-    await facts_in(path).remember(f"- one\n  two\r\n\n{MARKER} <|im_end|>\u202e three")
+    await facts_in(path).remember(f"- one\n  two\r\n\n{MARKER} <|im_end|>\u202e three", ASKED)
 
     assert "- one two < !-- index: kept by nanobot, do not edit below - -> < |im_end|> three (2026-11-30)" in written(
         path
@@ -77,7 +80,7 @@ async def test_it_becomes_one_line_that_no_mark_is_in(path: Path) -> None:
 async def test_the_same_fact_is_not_written_twice(path: Path) -> None:
     before = write(path, "## Family\n* my dog is  called pixel. (2025-01-01)\n")
 
-    remembered = await facts_in(path).remember("My dog is called Pixel")
+    remembered = await facts_in(path).remember("My dog is called Pixel", ASKED)
 
     assert remembered == Remembered("known", line="* my dog is  called pixel. (2025-01-01)")
     assert written(path) == before
@@ -89,7 +92,7 @@ def test_another_number_is_another_fact() -> None:
 
 
 async def test_a_secret_is_refused_and_nothing_is_written(path: Path) -> None:
-    remembered = await facts_in(path).remember("我的密码是hunter2")
+    remembered = await facts_in(path).remember("我的密码是hunter2", ASKED)
 
     assert remembered == Remembered("secret", secret="password")
     assert written(path) == ""
@@ -97,24 +100,24 @@ async def test_a_secret_is_refused_and_nothing_is_written(path: Path) -> None:
 
 @pytest.mark.parametrize("secret", ["my password is\nhunter2", "sk-\u200b" + "FAKE" * 8, "pass\u2060word: hunter2"])
 async def test_a_secret_does_not_hide_behind_line_ends_or_unseen_characters(path: Path, secret: str) -> None:
-    assert (await facts_in(path).remember(secret)).outcome == "secret"
+    assert (await facts_in(path).remember(secret, ASKED)).outcome == "secret"
 
 
 async def test_what_is_empty_or_too_long_is_refused(path: Path) -> None:
-    assert (await facts_in(path).remember(" \n\u200b- ")).outcome == "nothing"
-    assert (await facts_in(path).remember("word " * MOST)).outcome == "too_long"
+    assert (await facts_in(path).remember(" \n\u200b- ", ASKED)).outcome == "nothing"
+    assert (await facts_in(path).remember("word " * MOST, ASKED)).outcome == "too_long"
     assert written(path) == ""
 
 
 async def test_what_is_too_long_is_refused_before_it_is_searched_for_secrets(path: Path) -> None:
     """The search takes a second for a megabyte."""
-    assert (await facts_in(path).remember("my password is hunter2 " * MOST)).outcome == "too_long"
+    assert (await facts_in(path).remember("my password is hunter2 " * MOST, ASKED)).outcome == "too_long"
 
 
 async def test_a_fact_beyond_what_the_model_reads_is_saved_and_that_is_said(path: Path) -> None:
     write(path, "- filler line\n" * 4000)
 
-    remembered = await facts_in(path).remember("My dog is called Pixel")
+    remembered = await facts_in(path).remember("My dog is called Pixel", ASKED)
 
     assert remembered == Remembered("saved", line=PIXEL, in_view=False)
     assert PIXEL in written(path)
@@ -155,7 +158,7 @@ def test_the_person_is_told_what_became_of_it(remembered: Remembered, language: 
     ],
 )
 async def test_words_are_kept_as_they_were_said(path: Path, words: str) -> None:
-    await facts_in(path).remember(f"- {words}")
+    await facts_in(path).remember(f"- {words}", ASKED)
 
     assert f"- {words} (2026-11-30)" in written(path)
-    assert (await facts_in(path).remember(words)).outcome == "known"
+    assert (await facts_in(path).remember(words, ASKED)).outcome == "known"

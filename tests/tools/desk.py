@@ -11,7 +11,7 @@ from nanobot.messages import Address, Button
 from nanobot.ports import Caller, ToolResult
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.shell import ExecPolicy
-from nanobot.tools.writing import Guard, OnNote
+from nanobot.tools.writing import Guard, Keep, OnNote, Remembering
 from nanobot.workspace import Workspace
 
 TERMINAL = Address("cli", "default")
@@ -57,6 +57,7 @@ class Desk:
     policy: ExecPolicy = field(default_factory=ExecPolicy)
     guard: Guard | None = None
     on_note: OnNote | None = None
+    keep: Keep | None = None
     person: Person = field(default_factory=Person)
 
     def __post_init__(self) -> None:
@@ -72,8 +73,7 @@ class Desk:
                 asker=self.person,
                 allowed_dirs=self.allowed_dirs,
                 exec_policy=self.policy,
-                guard=self.guard,
-                on_note=self.on_note,
+                remembering=Remembering(self.guard, self.on_note, self.keep),
             )
         }
 

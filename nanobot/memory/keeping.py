@@ -1,0 +1,85 @@
+"""Changes of long-term files that somebody asked for, each kept as a version with its reason."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from nanobot.authority import Authority, Origin, least
+from nanobot.errors import StoreError, VersionError
+from nanobot.memory import commits
+from nanobot.memory.commits import Commit
+from nanobot.ports import Caller, Edit, SessionStore, VersionStore
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asked for a change, and where: in a turn of a session, or with a command, which no session holds.
+
+    `session` is the session's key, `message` the id of the command's message on the bus.
+    """
+
+    session: str
+    authority: Authority
+    turn: str = ""
+    message: str = ""
+
+    @classmethod
+    def in_turn(cls, caller: Caller) -> Self:
+        """Whoever caused a turn."""
+        return cls(caller.address.session_key, caller.authority, turn=caller.turn)
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """What a change rests on: ids of messages as `session#id`, and how far the words behind it can be trusted."""
+
+    messages: tuple[str, ...]
+    origin: Origin
+
+
+class Keeping:
+    """Makes changes through the history, so that each says by whom and why."""
+
+    def __init__(self, versions: VersionStore, sessions: SessionStore) -> None:
+        self._versions = versions
+        self._sessions = sessions
+
+    async def read(self, path: str) -> bytes | None:
+        """The versioned part of a file, by its path in the workspace, as it is now; None if there is none."""
+        return (await self._versions.files([path])).get(path)
+
+    async def grounds(self, asked: Asked) -> Grounds:
+        """What is known of whoever asked. In a turn that has read something of the web, the web counts."""
+        if not asked.turn:
+            messages = (f"{asked.session}#{asked.message}",) if asked.message else ()
+            return Grounds(messages, asked.authority.origin)
+        try:
+            session = await self._sessions.load(asked.session)
+        except StoreError as error:
+            log.warning("turn %s in %s: what was asked cannot be named: %s", asked.turn, asked.session, error)
+            return Grounds((), asked.authority.origin)
+        said = [message for message in session.messages if message.turn == asked.turn]
+        origins = [message.origin for message in said if message.origin]
+        return Grounds(
+            tuple(f"{asked.session}#{message.id}" for message in said if message.role == "user"),
+            least(asked.authority.origin, *origins),
+        )
+
+    async def keep(self, edits: Mapping[str, Edit], commit: Commit) -> bool:
+        """Change files as one version; where there is no git, without one.
+
+        False if the history cannot do it now, for a reason that /status tells, or does not keep such a file. Then
+        nothing was changed: whoever asked writes without it, and what they write counts as a hand edit.
+        Raises VersionError `conflict` if a file is not as the edits say that it was.
+        """
+        try:
+            await self._versions.commit(edits, commits.write(commit))
+        except VersionError as error:
+            if error.kind == "conflict":
+                raise
+            log.warning("%s: changed without a version: %s", ", ".join(edits), error)
+            return False
+        return True
