@@ -81,11 +81,11 @@ class _Cutter(Generic[Body]):
             piece = self._piece(start, end)
             body = self.render(piece)
             over = self.excess(body)
-            if over <= 0 or end <= start + 1:
+            if over <= 0 or most <= start + 1:
                 self.spare -= max(most - end, 0) / (most - start)
                 return end, piece, body
             shorter = (end - start) * self.limit // (self.limit + over)
-            most = max(start + 1, min(start + shorter, end - 1))
+            most = max(start + 1, min(start + shorter, most - 1))
 
     def _begin(self, position: int) -> int:
         """Where the next piece begins: without blank lines, indentation of text, and lines between sections."""

@@ -75,7 +75,7 @@ def _wrapped(mark: Mark, content: str) -> str:
         case "math":
             return _formula(content)
         case "pre":
-            return f"```{mark.value}\n{content.replace('```', _INVISIBLE.join('```'))}\n```"
+            return f"```{mark.value}\n{_without_fence(content)}\n```"
         case "heading":
             level = int(mark.value)
             return f"{'#' * level} {content}" if level <= _HEADINGS else f"**{content}**"
@@ -92,7 +92,13 @@ _PERCENT = {"(": "%28", ")": "%29", " ": "%20", "<": "%3C", ">": "%3E", "\n": "%
 _URL_SPECIAL = re.compile(r"[() <>\n]")
 
 
+def _without_fence(content: str) -> str:
+    """Discord would end the code at three backticks, wherever they stand."""
+    return content.replace("```", _INVISIBLE.join("```"))
+
+
 def _code(content: str) -> str:
+    content = _without_fence(content)
     longest = max((len(run) for run in re.findall("`+", content)), default=0)
     if not longest:
         return f"`{content}`"

@@ -1,7 +1,7 @@
 """A text with marks on it: what Markdown says, before a platform's own way to write it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal[
@@ -44,17 +44,21 @@ def _clipped(marks: tuple[Mark, ...], text: str, start: int, end: int) -> Iterat
         if mark.start >= end:
             return
         if mark.end > start:
-            first, last = max(mark.start, start), min(mark.end, end)
-            if (found := trimmed(replace(mark, start=first, end=last), text)) is not None:
-                yield replace(found, start=found.start - start, end=found.end - start)
+            whole = mark.start >= start and mark.end <= end
+            part = mark if whole else trimmed(mark, text, max(mark.start, start), min(mark.end, end))
+            if part is not None:
+                yield Mark(part.kind, part.start - start, part.end - start, part.value)
 
 
-def trimmed(mark: Mark, text: str) -> Mark | None:
-    """The mark without the blank space at its edges (code keeps its indentation), or None if nothing is left."""
-    covered = text[mark.start : mark.end]
-    end = mark.end - (len(covered) - len(covered.rstrip()))
-    if end <= mark.start:
+def trimmed(mark: Mark, text: str, start: int, end: int) -> Mark | None:
+    """The mark, on this part of it without the blank space at its edges, or None if nothing is left.
+
+    Code keeps its indentation, and so does a quote that begins with it.
+    """
+    covered = text[start:end]
+    bare = covered.rstrip()
+    if not bare:
         return None
-    if mark.kind == "pre":
-        return replace(mark, end=end)
-    return replace(mark, start=mark.start + len(covered) - len(covered.lstrip()), end=end)
+    if mark.kind not in ("pre", "quote"):
+        start += len(covered) - len(covered.lstrip())
+    return Mark(mark.kind, start, end - len(covered) + len(bare), mark.value)

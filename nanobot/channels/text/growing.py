@@ -4,13 +4,13 @@ import re
 
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})([^\n]*)")
 _HALF_FENCE = re.compile(r"[ \t>]*(?:`{1,2}|~{1,2})")
-_BARE_MARKER = re.compile(r"[ \t>]*(?:[-*+]+(?:[ \t]+\[[ xX]?\]?)?|#{1,6}|=+)?[ \t]*")
-_ROW = re.compile(r"[ \t>]*\|")
-_DELIMITER_ROW = re.compile(r"[ \t>]*\|(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*")
+_BARE_MARKER = re.compile(r"[ \t>]*(?:(?:[-*+]+(?:[ \t]+\[[ xX]?\]?)?|#{1,6}|=+)[ \t]*)?")
+_ROW = re.compile(r"[ \t>]*\|(?!\|)")
 _HALF_DELIMITER_ROW = re.compile(r"[ \t>]*\|[-:| \t]*")
 _HALF_LINK = re.compile(r"!?\[([^\[\]]*)(?:\]\([^()\s]*)?$")
 _HALF_TAG = re.compile(r"<(?:/?[a-zA-Z][\w-]*|!-*)?$")
 _DELIMITER = re.compile(r"\\.|`+|\*{1,3}|~~|\|\||(?<!\w)_+|_+(?!\w)")
+_LONGEST_LINE = 4000  # longer ones are no prose
 
 
 def closed(markdown: str) -> str:
@@ -22,6 +22,8 @@ def closed(markdown: str) -> str:
         return markdown
     if _BARE_MARKER.fullmatch(line):
         return before
+    if len(line) > _LONGEST_LINE:
+        return markdown
     if _ROW.match(line):
         return _with_table(before, newline, line)
     return before + newline + _with_line(line)

@@ -22,7 +22,9 @@ CODE = frozenset({"code", "kbd", "samp", "tt"})
 _KNOWN = BLOCKS | SILENT | CODE | STYLES.keys()
 
 _TAG = re.compile(
-    r"<(/?)([a-z][a-z0-9]*)((?:\s+[a-z-]+(?:\s*=\s*(?:\"[^\"<]*\"|'[^'<]*'|[^\s\"'<>]+))?)*)\s*/?>", re.IGNORECASE
+    r"<(/?)([a-z][a-z0-9]*)"
+    r"((?:\s+[a-z-]+(?:\s*=\s*(?:\"[^\"<]*\"|'[^'<]*'|[^\s\"'<>]+))?)*)\s*/?>",
+    re.IGNORECASE,
 )
 _ATTRIBUTE = re.compile(r"([a-z-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+))", re.IGNORECASE)
 _COMMENT_END = "-->"

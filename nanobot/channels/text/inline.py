@@ -89,7 +89,7 @@ class _Inline:
             self._out.open("link", url)
             self._links.append(None)
         else:
-            hidden = url.startswith(("#", "data:")) or url in label or len(url) > _LONGEST_SHOWN
+            hidden = url.startswith(("#", "data:")) or len(url) > _LONGEST_SHOWN
             self._links.append("" if hidden else f" ({url})")
 
     def _close_link(self) -> None:

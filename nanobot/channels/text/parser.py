@@ -33,7 +33,7 @@ def parse(markdown: str) -> list[Token]:
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 100}).enable("table")
     # A line under a paragraph is meant as a line, deep indentation as a list or a story, [x]: y as text.
-    parser.disable(["lheading", "code", "reference"])
+    parser.disable(["lheading", "code", "reference", "html_block"])
     parser.inline = _Inline()
     parser.inline.add_terminator_char("|")
     parser.inline.ruler.at("text", _text)
@@ -41,6 +41,7 @@ def _parser() -> MarkdownIt:
         ("escape", "math", mathematics.inline),
         ("emphasis", "identifier", _identifier),
         ("link", "footnote", _footnote),
+        ("link", "bracket", _bracket),
         ("link", "spoiler", _spoiler),
         ("autolink", "tag", html.inline),
     ):
@@ -53,6 +54,10 @@ def _parser() -> MarkdownIt:
 
 
 class _State(StateInline):
+    def __init__(self, src: str, md: MarkdownIt, env: EnvType, tokens: list[Token]) -> None:
+        super().__init__(src, md, env, tokens)
+        self.last_link = src.rfind("](")
+
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:  # noqa: N802, N803 - the parser's names
         """Which stars may open and close.
 
@@ -107,6 +112,13 @@ def _footnote(state: StateInline, silent: bool) -> bool:
     """`[^1]` is shown as [1], where it is referred to and where it is explained."""
     found = _FOOTNOTE.match(state.src, state.pos, state.posMax)
     return found is not None and _literal(state, silent, f"[{found[1]}]", found.end())
+
+
+def _bracket(state: StateInline, silent: bool) -> bool:
+    """A bracket behind the last link is text: looking for its partner takes long if there are many."""
+    if not isinstance(state, _State) or state.pos < state.last_link or state.src[state.pos] not in "[!":
+        return False
+    return _literal(state, silent, state.src[state.pos], state.pos + 1)
 
 
 def _literal(state: StateInline, silent: bool, text: str, end: int) -> bool:

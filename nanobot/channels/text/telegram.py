@@ -1,7 +1,7 @@
 """Markdown -> messages for Telegram: plain text, and entities that say what is bold, code or a link."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 from typing import Final, Literal
@@ -76,7 +76,7 @@ def _excess(limit: int, message: RichText) -> int:
 
 
 def _rich_text(piece: Document) -> RichText:
-    if piece.text.isascii():
+    if max(piece.text, default="") <= "\uffff":
         units: Sequence[int] = range(len(piece.text) + 1)
     else:
         units = list(accumulate((2 if character > "\uffff" else 1 for character in piece.text), initial=0))
@@ -109,7 +109,7 @@ def _separated(piece: Document) -> list[Mark]:
             kept.append(mark)
         elif mark.kind not in ("code", "pre"):
             around = _around(mark, [each for each in code if _within(each, mark)])
-            kept += filter(None, (trimmed(part, piece.text) for part in around))
+            kept += filter(None, (trimmed(mark, piece.text, *part) for part in around))
     return sorted(kept + code, key=lambda mark: (mark.start, -mark.end))
 
 
@@ -117,9 +117,9 @@ def _within(inner: Mark, outer: Mark) -> bool:
     return outer.start <= inner.start and inner.end <= outer.end
 
 
-def _around(mark: Mark, holes: list[Mark]) -> Iterator[Mark]:
+def _around(mark: Mark, holes: list[Mark]) -> Iterator[tuple[int, int]]:
     start = mark.start
     for hole in holes:
-        yield replace(mark, start=start, end=hole.start)
+        yield start, hole.start
         start = hole.end
-    yield replace(mark, start=start)
+    yield start, mark.end

@@ -115,7 +115,9 @@ class Writer:
     def document(self) -> Document:
         """All that was written."""
         text = "".join(self._pieces)
-        found = (trimmed(mark, text) for *_, mark in sorted(self._marks, key=lambda entry: entry[:3]))
+        found = (
+            trimmed(mark, text, mark.start, mark.end) for *_, mark in sorted(self._marks, key=lambda entry: entry[:3])
+        )
         return Document(text, tuple(_once(mark for mark in found if mark is not None)))
 
     def _begin_words(self) -> None:
