@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from nanobot.authority import Origin
 from nanobot.transcript import Message, ToolCall
@@ -56,24 +57,10 @@ def interrupted(call: ToolCall, text: str = INTERRUPTED) -> Message:
     return Message(role="tool", content=text, tool_call_id=call.id, origin=Origin.TOOL)
 
 
-def window_start(messages: Sequence[Message], size: Size, room: float) -> int:
-    """Where the earliest turn begins from which on everything fits into `room` (tokens, as `size` gives them).
-
-    If not even the last turn fits, the end of the messages. What stands far before the window is not looked at.
-    """
-    total, start = 0.0, len(messages)
-    for i in range(len(messages) - 1, -1, -1):
-        total += size(messages[i])
-        if total > room:
-            break
-        if _begins_turn(messages, i):
-            start = i
-    return start
-
-
-def last_turn(messages: Sequence[Message]) -> int:
-    """Where the last turn begins; 0 if there is none."""
-    return next((i for i in range(len(messages) - 1, -1, -1) if _begins_turn(messages, i)), 0)
+def turns_of(messages: Sequence[Message]) -> list[Sequence[Message]]:
+    """The messages turn by turn; what stands before the first user message belongs to the first turn."""
+    starts = [i for i in range(1, len(messages)) if _begins_turn(messages, i)]
+    return [messages[start:end] for start, end in pairwise([0, *starts, len(messages)]) if start < end]
 
 
 def within_turn(messages: Sequence[Message], size: Size, room: float) -> list[Message]:

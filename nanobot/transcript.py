@@ -63,6 +63,11 @@ class Message:
     model: str | None = None
     incomplete: Incomplete | None = None
 
+    @property
+    def origins(self) -> Sequence[Origin]:
+        """Where what stands in this line comes from, as far as the line tells."""
+        return [*([self.origin] if self.origin else []), *([Origin.QUOTED] if self.quotes else [])]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reset:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.history import INTERRUPTED, last_turn, legal, open_calls, window_start, within_turn
+from nanobot.history import INTERRUPTED, legal, open_calls, turns_of, within_turn
 from nanobot.transcript import Message, ToolCall
 
 
@@ -115,25 +115,6 @@ def test_the_same_call_id_in_two_steps_belongs_to_its_own_step() -> None:
     assert legal(messages) == messages
 
 
-@settings(max_examples=60)
-@given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 50)), min_size=1, max_size=12), st.integers(0, 200))
-def test_the_window_starts_at_a_turn_and_fits(turns: list[tuple[int, int]], room: int) -> None:
-    messages = [
-        message
-        for n, (rounds, _) in enumerate(turns)
-        for message in [user("q", f"t{n}"), *[says("a", f"t{n}")] * rounds]
-    ]
-    sizes = [float(size) for rounds, size in turns for _ in range(rounds + 1)]
-    size_in_turn = {f"t{n}": float(size) for n, (_, size) in enumerate(turns)}
-
-    start = window_start(messages, lambda message: size_in_turn[message.turn], room)
-
-    assert sum(sizes[start:]) <= room
-    assert start == len(messages) or messages[start].role == "user"
-    earlier = [i for i in range(start) if messages[i].role == "user"]
-    assert all(sum(sizes[i:]) > room for i in earlier)
-
-
 def test_a_turn_that_is_too_long_loses_whole_rounds_and_keeps_the_question() -> None:
     rounds = [m for n in range(80) for m in (calls(f"c{n}"), result(f"c{n}", "x"))]
 
@@ -144,7 +125,17 @@ def test_a_turn_that_is_too_long_loses_whole_rounds_and_keeps_the_question() -> 
     assert within_turn([user("the task"), *rounds], lambda _: 1.0, 0)[1:] == rounds[-2:]
 
 
-def test_the_last_turn_begins_at_its_first_user_message() -> None:
-    messages = [user("a", "1"), says("b", "1"), user("c", "2"), calls("x", turn="2"), result("x"), user("d", "2")]
+def test_a_turn_begins_at_its_first_user_message_and_the_first_one_takes_what_stands_before_it() -> None:
+    messages = [
+        says("z"),
+        user("a", "1"),
+        says("b", "1"),
+        user("c", "2"),
+        calls("x", turn="2"),
+        result("x"),
+        user("d", "2"),
+    ]
 
-    assert last_turn(messages[:4]) == 2
+    assert turns_of(messages[1:]) == [messages[1:3], messages[3:6], messages[6:]]
+    assert turns_of([user("a"), says("b"), user("c")]) == [[user("a"), says("b")], [user("c")]]
+    assert turns_of([]) == []

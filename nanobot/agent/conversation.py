@@ -1,14 +1,17 @@
 """A session, and what of it the model will read."""
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from nanobot.agent.moving import Moved, moved, viewed
 from nanobot.agent.past import Past, past_of
-from nanobot.authority import Origin, least
-from nanobot.history import interrupted, last_turn, legal, open_calls, window_start, within_turn
+from nanobot.authority import least
+from nanobot.history import interrupted, legal, open_calls, turns_of, within_turn
 from nanobot.ids import new_id
+from nanobot.memory.brief import brief
+from nanobot.memory.strategies import Strategy, View
 from nanobot.ports import Clock, SessionStore
 from nanobot.tokens import Counts, Report, TokenEstimator
 from nanobot.transcript import Ended, EndedHow, Message, Reset, Session, ToolCall, Window
@@ -36,16 +39,34 @@ class Conversation:
     session, is looked at anew in each step. What a turn costs does not depend on how much was said before.
     """
 
-    def __init__(self, session: Session, store: SessionStore, clock: Clock) -> None:
+    def __init__(self, session: Session, store: SessionStore, clock: Clock, strategy: Strategy) -> None:
         self._session = session
         self._store = store
         self._clock = clock
+        self._strategy = strategy
         self._turn = ""  # the running one
         self._left_out: set[str] = set()  # messages of the running turn that are too much for the window
-        self._over = legal(session.messages)
+        self._over = self._shown(session.messages)
+        self._along = len(self._shown(session.messages[: session.along]))  # of these, as `Session.along`
         self._counted = Counts()  # the first `_counted_to` messages of `_over`
         self._counted_to = 0
         self._reports: dict[TokenEstimator, Report] = {}  # the last one of each model
+
+    @property
+    def episodes(self) -> int | None:
+        """The number of the newest episode that the prompt may show; None while nothing has fixed it."""
+        return self._session.episodes
+
+    @property
+    def first(self) -> Message | None:
+        """The message from which on nothing is left out."""
+        return next(iter(self._session.messages[self._session.along :]), None)
+
+    @property
+    def finished(self) -> str:
+        """The id of the last message of the turns that are over, as far as the session holds them; "" if none is."""
+        over = self._session.messages[: len(self._session.messages) - len(self._tail())]
+        return over[-1].id if over else ""
 
     def holds(self, session: Session) -> bool:
         """Whether this is the conversation of that very session, not of one that was loaded anew."""
@@ -65,7 +86,7 @@ class Conversation:
             self._turn = turn
         origin = message.origin
         if origin is None and message.role == "assistant":
-            origin = least(*(origin for line in self._running() for origin in _read(line)))
+            origin = least(*(origin for line in self._running() for origin in line.origins))
         complete = replace(message, id=new_id(), at=self._now(), turn=turn, origin=origin)
         await self._store.append(self._session, complete)
 
@@ -89,7 +110,7 @@ class Conversation:
         self._turn = turn
         running = self._running()
         messages = self._session.messages
-        self._replace(legal(messages[: len(messages) - len(running)]))
+        self._replace(self._shown(messages[: len(messages) - len(running)]), self._along)
         calls = open_calls(running)
         await self.close_calls()
         return calls
@@ -130,41 +151,73 @@ class Conversation:
         last = self._reports.get(tokens)
         self._reports[tokens] = tokens.learn(asked, reported, last)
 
-    async def make_room(self, room: float, tokens: TokenEstimator) -> None:
+    def fits(self, room: float, tokens: TokenEstimator) -> bool:
+        """Whether the replay takes at most `room` tokens."""
+        return tokens.tokens(self.counts(tokens)) <= room
+
+    async def make_room(self, room: float, tokens: TokenEstimator, newest: int | None = None) -> str:
         """Move the window so that the replay fits into `room` tokens. Does nothing while it fits.
 
-        It moves by a good piece, to half the room, and the place is recorded. A turn that is too long
-        by itself loses its oldest rounds of tools; one that still is too long is left out.
+        It moves by a good piece, to half the room, and the place is recorded, with the number of the `newest`
+        episode that the prompt may show from now on. A turn that is too long by itself loses its oldest rounds
+        of tools; one that still is too long is left out. Returns the id of the last message that is no longer
+        in view, "" if all still is.
         """
-        if tokens.tokens(self.counts(tokens)) <= room:
-            return
+        if self.fits(room, tokens):
+            return ""
         running = self._running()
         size = sum(map(tokens.size, running))
         if size > room:
             kept = within_turn(running, tokens.size, room * REST)
             self._left_out |= {message.id for message in running} - {message.id for message in kept}
             size = sum(map(tokens.size, kept))
-        if self._over:
-            await self._move_window(max(room * REST - size, 0), tokens)
+        if not self._over:
+            return ""
+        turns = turns_of(self._over[self._along :])
+        view, trimmed = viewed(turns, self._strategy, tokens.size, max(room * REST - size, 0))
+        return await self._move(moved(turns, running, view, trimmed), newest)
 
-    async def _move_window(self, room: float, tokens: TokenEstimator) -> None:
-        start = window_start(self._over, tokens.size, room)
-        kept = self._over[start:]
-        if not kept:
-            last = last_turn(self._over)
-            trimmed = within_turn(self._over[last:], tokens.size, room)
-            if sum(map(tokens.size, trimmed)) <= room:
-                start, kept = last, trimmed
-        first = [*self._over[start:], *self._running()][:1]
-        if start and first:
-            await self._store.append(self._session, Window(at=self._now(), start=first[0].id))
-        self._replace(kept)
+    async def keep_last(self, count: int, newest: int | None = None) -> str:
+        """Leave only so many turns in view, all of what is over being in an episode; returns as `make_room`."""
+        turns = turns_of(self._over[self._along :])
+        if len(turns) <= count and not self._along:
+            return ""
+        start = max(0, len(turns) - count)
+        return await self._move(moved(turns, self._running(), View(start, brief=start)), newest)
+
+    async def _move(self, to: Moved | None, newest: int | None) -> str:
+        if to is None:
+            self._replace([])
+            return ""
+        left = self._before(to.start)
+        if left or to.brief:
+            await self._store.append(
+                self._session,
+                Window(at=self._now(), start=to.start, kept=to.kept, brief=to.brief, episodes=newest),
+            )
+        self._replace([*to.along, *to.shown], len(to.along))
+        return left
+
+    def _before(self, name: str) -> str:
+        """The id of the message before the one with this id."""
+        ids = [message.id for message in self._session.messages]
+        return ids[ids.index(name) - 1] if name in ids[1:] else ""
+
+    def _shown(self, messages: Sequence[Message]) -> list[Message]:
+        """A beginning of the session as the model reads it."""
+        ids = (i for i, message in enumerate(self._session.messages) if message.id == self._session.brief)
+        brief_to = next(ids, 0) if self._session.brief else 0
+        return legal([*map(brief, messages[:brief_to]), *messages[brief_to:]])
+
+    def _tail(self) -> list[Message]:
+        """The end of the session that belongs to the running turn."""
+        if not self._turn:
+            return []
+        return list(takewhile(lambda message: message.turn == self._turn, reversed(self._session.messages)))[::-1]
 
     def _running(self) -> list[Message]:
-        """The end of the session, as far as it belongs to the running turn."""
-        tail = takewhile(lambda message: message.turn == self._turn, reversed(self._session.messages))
-        running = [message for message in tail if message.id not in self._left_out] if self._turn else []
-        return running[::-1]
+        """What is shown of the running turn."""
+        return [message for message in self._tail() if message.id not in self._left_out]
 
     def _settle(self) -> None:
         """What ran is over."""
@@ -172,19 +225,11 @@ class Conversation:
         self._turn = ""
         self._left_out.clear()
 
-    def _replace(self, over: list[Message]) -> None:
-        self._over, self._counted, self._counted_to = over, Counts(), 0
+    def _replace(self, over: list[Message], along: int = 0) -> None:
+        self._over, self._along, self._counted, self._counted_to = over, along, Counts(), 0
 
     def _now(self) -> str:
         return self._clock.now().isoformat(timespec="milliseconds")
-
-
-def _read(line: Message) -> Iterator[Origin]:
-    """Where what stands in a line comes from."""
-    if line.origin:
-        yield line.origin
-    if line.quotes:
-        yield Origin.QUOTED
 
 
 def _is_answer(message: Message) -> bool:
@@ -194,16 +239,17 @@ def _is_answer(message: Message) -> bool:
 class Conversations:
     """Opens each conversation once, and keeps those that were used last."""
 
-    def __init__(self, store: SessionStore, clock: Clock) -> None:
+    def __init__(self, store: SessionStore, clock: Clock, strategy: Strategy) -> None:
         self._store = store
         self._clock = clock
+        self._strategy = strategy
         self._open: OrderedDict[str, Conversation] = OrderedDict()
 
     async def open(self, key: str) -> Conversation:
         session = await self._store.load(key)
         conversation = self._open.get(key)
         if conversation is None or not conversation.holds(session):
-            conversation = self._open[key] = Conversation(session, self._store, self._clock)
+            conversation = self._open[key] = Conversation(session, self._store, self._clock, self._strategy)
         self._open.move_to_end(key)
         if len(self._open) > KEPT:
             self._open.popitem(last=False)

@@ -61,7 +61,7 @@ class OpenAIModel:
         if self._info.vision and any(message.files for message in request.messages):
             pictures = await asyncio.to_thread(read_pictures, request, self._media)
         messages = messages_to_wire(request, pictures)
-        retries = Retries(self._endpoint.attempts)
+        retries = Retries(self._endpoint.attempts if request.patient else 1)
         seen = Seen(stream)
         partial = ""
         while True:

@@ -32,12 +32,16 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a model is asked. `turn` is the running one: only its pictures are sent as pictures."""
+    """What a model is asked. `turn` is the running one: only its pictures are sent as pictures.
+
+    `patient` lets an endpoint that cannot answer now be asked again; who has time asks later by himself.
+    """
 
     messages: Sequence[Message]
     tools: Sequence[ToolSpec] = ()
     may_call: bool = True
     turn: str = ""
+    patient: bool = True
 
 
 @dataclass(frozen=True, slots=True)

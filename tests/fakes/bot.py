@@ -21,6 +21,7 @@ from nanobot.dispatcher import Dispatcher
 from nanobot.ids import new_id
 from nanobot.lanes import Lanes
 from nanobot.memory.shelves import Shelves
+from nanobot.memory.strategies import STRATEGIES
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress, Sender
 from nanobot.ports import LLM, Bus, Tool
 from nanobot.store.documents import CachedDocuments
@@ -59,6 +60,7 @@ class Bot:
         compact_at: float = 0.75,
         steer: bool = True,
         budgets: Budgets = BUDGETS,
+        strategy: str = "layered",
         store: SessionManager | None = None,
         bus: Bus | None = None,
     ) -> None:
@@ -87,7 +89,7 @@ class Bot:
             self.models,
             tools,
             context,
-            Conversations(self.store, self.clock),
+            Conversations(self.store, self.clock, STRATEGIES[strategy]),
             self.shelves,
             max_steps=max_steps,
             compact_at=compact_at,

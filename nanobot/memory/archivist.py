@@ -1,0 +1,111 @@
+"""Makes the episode of a piece of conversation."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from nanobot.authority import Scope, least
+from nanobot.memory.minutes import SAID, Entry, Scribe, origin_of, plain
+from nanobot.memory.pieces import Stretch, first_piece
+from nanobot.memory.redaction import redact
+from nanobot.memory.summariser import Slot, Summariser
+from nanobot.memory.summary import FactRead, Summary, is_supported
+from nanobot.ports import Clock, Episode, Fact
+
+RAW = 500
+"""Characters of each message in an episode that no model could summarise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An episode that has no number yet, and how many messages are in it."""
+
+    episode: Episode
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """What one episode is made of."""
+
+    session: str
+    scope: Scope
+    entries: Sequence[Entry]
+
+
+class Archivist:
+    """Cuts a piece, has it summarised, and checks what comes: evidence, origin, scope, secrets."""
+
+    def __init__(self, summariser: Summariser, clock: Clock) -> None:
+        self._summariser = summariser
+        self._clock = clock
+
+    def can_summarise(self, session: str) -> bool:
+        """Whether there is a model for it."""
+        return self._summariser.can(session)
+
+    async def summarised(self, stretch: Stretch, failures: int, slot: Slot) -> Draft:
+        """The episode of the first piece of a stretch.
+
+        Args:
+            stretch: what is in no episode yet.
+            failures: how often that failed before; each time the piece is half as large.
+            slot: where the model is asked.
+
+        Raises:
+            LLMError: the model failed, or what it said is no summary.
+        """
+        piece = await asyncio.to_thread(self._piece, stretch, failures)
+        summary = await self._summariser.summarise(piece.session, piece.entries, slot)
+        return await asyncio.to_thread(self._drafted, piece, summary)
+
+    async def raw(self, stretch: Stretch) -> Draft:
+        """The same without a model: what people and the assistant said, shortened."""
+        return await asyncio.to_thread(self._raw, stretch)
+
+    def _raw(self, stretch: Stretch) -> Draft:
+        piece = self._piece(stretch, 0)
+        draft = self._drafted(piece, Summary(plain(piece.entries, RAW)))
+        return replace(draft, episode=replace(draft.episode, raw=True))
+
+    def _piece(self, stretch: Stretch, failures: int) -> _Piece:
+        messages, scope = stretch.of_one_scope()
+        room = self._summariser.room(stretch.session)
+        scribe = Scribe(messages)
+        entries: list[Entry] = []
+        sizes: list[float] = []
+        for message in messages:
+            if sum(sizes) > room and message.role != "tool":
+                break
+            entries.append(scribe.entry(message, SAID >> failures))
+            sizes.append(self._summariser.size(stretch.session, entries[-1]))
+        count = first_piece(messages, sizes, room)
+        if failures:
+            count = first_piece(messages, sizes[:count], sum(sizes[:count]) / 2**failures)
+        return _Piece(stretch.session, scope, entries[:count])
+
+    def _drafted(self, piece: _Piece, summary: Summary) -> Draft:
+        messages = [entry.message for entry in piece.entries]
+        facts = (_fact(fact, piece.entries) for fact in summary.facts)
+        episode = Episode(
+            cursor=0,
+            timestamp=messages[-1].at or self._clock.now().isoformat(timespec="milliseconds"),
+            session=piece.session,
+            scope=piece.scope,
+            origin=least(*map(origin_of, messages)),
+            messages=(messages[0].id, messages[-1].id),
+            content=redact(summary.text),
+            facts=tuple(fact for fact in facts if fact),
+        )
+        return Draft(episode, len(messages))
+
+
+def _fact(read: FactRead, entries: Sequence[Entry]) -> Fact | None:
+    """A fact with the messages that it rests on; None if it names none, or one that is not there or does not say so."""
+    if not read.numbers or not all(0 < number <= len(entries) for number in read.numbers):
+        return None
+    named = [entries[number - 1] for number in read.numbers]
+    if not is_supported(read.text, "\n".join(entry.text for entry in named)):
+        return None
+    ids = tuple(entry.message.id for entry in named)
+    return Fact(redact(read.text), ids, redact(read.category), read.confidence)
