@@ -13,10 +13,12 @@ from nanobot.errors import ToolError
 from nanobot.ids import new_id
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.words import words_of
+from nanobot.memory.recall.written import written_reader
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
 from nanobot.ports import Caller, ModelInfo, Within
+from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.recall.index import SqliteRecallIndex
-from nanobot.store.recall.sessions import SessionIndexer
+from nanobot.store.recall.indexer import Indexer
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.shell import ExecPolicy
 from nanobot.workspace import Workspace, folder_of
@@ -321,14 +323,14 @@ async def test_recall_within_a_scope_finds_nothing_of_another(tmp_path: Path, wh
 
     found = await asyncio.to_thread(recalled, bot.workspace, who.authority.scope)
 
-    assert seen(found) <= own(who)
+    assert seen(found) == own(who)
 
 
 def recalled(workspace: Workspace, scope: Scope) -> str:
     """What a search for all canaries within a scope finds."""
     index = SqliteRecallIndex(workspace.recall_index)
     try:
-        SessionIndexer(index.database, workspace, words_of).sync()
+        Indexer(index.database, workspace, words_of, written_reader(read_frontmatter)).sync()
         words, within = " ".join(CANARIES.values()), Within(scopes=frozenset({scope.name}))
         return str(LocalRecall(index).search(words, now=FakeClock().now(), k=50, within=within, around=3))
     finally:

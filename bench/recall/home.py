@@ -11,11 +11,13 @@ from typing import Protocol
 from bench.recall.data import Turn
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.words import words_of
+from nanobot.memory.recall.written import written_reader
 from nanobot.messages import Sender
-from nanobot.ports import Extent
+from nanobot.ports import EVERYWHERE, Extent
 from nanobot.store import lines
+from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.recall.index import SqliteRecallIndex
-from nanobot.store.recall.sessions import SessionIndexer
+from nanobot.store.recall.indexer import Indexer
 from nanobot.store.session_files import SessionFiles
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
@@ -63,7 +65,7 @@ class Ours:
 
     def __init__(self, workspace: Workspace) -> None:
         self.index = SqliteRecallIndex(workspace.recall_index)
-        self.indexer = SessionIndexer(self.index.database, workspace, words_of)
+        self.indexer = Indexer(self.index.database, workspace, words_of, written_reader(read_frontmatter))
         started = time.perf_counter()
         self.indexer.sync()
         self.index_seconds = time.perf_counter() - started
@@ -71,7 +73,7 @@ class Ours:
 
     @property
     def extent(self) -> Extent:
-        return self.index.extent()
+        return self.index.extent(EVERYWHERE)
 
     def __call__(self, question: str, k: int) -> Found:
         return [(hit.said.session, hit.said.message) for hit in self._recall.search(question, now=NOW, k=k)]

@@ -1,4 +1,4 @@
-"""`nanobot recall`: search everything that was ever said."""
+"""`nanobot recall`: search everything that was ever said or written down."""
 
 import argparse
 import sys
@@ -10,7 +10,7 @@ from nanobot.errors import WorkspaceError
 if TYPE_CHECKING:  # the index is opened only to be searched
     from collections.abc import Callable, Sequence
 
-    from nanobot.ports import Hit
+    from nanobot.ports import Hit, Said
 
 _DEFAULT_HITS = 10
 _BATCH = ["-"]
@@ -20,8 +20,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     """Add the family to the command line."""
     parser = commands.add_parser(
         "recall",
-        help="search everything that was ever said",
-        description="Search every conversation of the workspace, by words, people and dates, in English and Chinese.",
+        help="search everything that was ever said or noted",
+        description="Search all conversations, summaries, notes and remembered facts of the workspace, of everybody: by words,"
+        " people and dates, in English and Chinese.",
     )
     parser.add_argument("words", nargs="+", metavar="WORDS", help="what to look for; with --json, - reads queries")
     parser.add_argument("-k", type=_positive, default=_DEFAULT_HITS, metavar="N", help="at most N hits (default: 10)")
@@ -39,8 +40,10 @@ def run(args: argparse.Namespace) -> int:
 
     from nanobot.memory.recall.search import LocalRecall
     from nanobot.memory.recall.words import words_of
+    from nanobot.memory.recall.written import written_reader
+    from nanobot.store.frontmatter import read_frontmatter
     from nanobot.store.recall.index import SqliteRecallIndex
-    from nanobot.store.recall.sessions import SessionIndexer
+    from nanobot.store.recall.indexer import Indexer
     from nanobot.workspace import Workspace
 
     workspace = Workspace(config_of(args).workspace)
@@ -48,7 +51,8 @@ def run(args: argparse.Namespace) -> int:
         raise WorkspaceError(f"There is no workspace at {workspace.root} yet; `nanobot chat` makes one.")
     index = SqliteRecallIndex(workspace.recall_index)
     try:
-        SessionIndexer(index.database, workspace, words_of).sync(_progress if sys.stderr.isatty() else None)
+        indexer = Indexer(index.database, workspace, words_of, written_reader(read_frontmatter))
+        indexer.sync(_progress if sys.stderr.isatty() else None)
         recall = LocalRecall(index)
 
         def search(query: str) -> "Sequence[Hit]":
@@ -103,9 +107,21 @@ def _print(hits: "Sequence[Hit]") -> None:
         print("Nothing was found.")
     for hit in hits:
         said = hit.said
-        print(f"{said.at[:16].replace('T', ' ')}  {_line(said.speaker or said.role)}  ({_line(said.session)})")
+        print(f"{said.at[:16].replace('T', ' ')}  {_line(_who(said))}  ({_line(_where(said))})")
         for line in printable(said.text).splitlines():
             print(f"    {line}")
+        for other in hit.related:
+            print(f"    -> {_line(f'{other.kind} {other.name}: {other.text}')}")
+
+
+def _who(said: "Said") -> str:
+    if said.source == "quote":
+        return f"passed on from {said.speaker}" if said.speaker else "passed on"
+    return said.speaker or said.role
+
+
+def _where(said: "Said") -> str:
+    return f"{said.session}, episode {said.message}" if said.source == "episode" else said.session
 
 
 def _line(name: str) -> str:

@@ -6,7 +6,20 @@ from nanobot.ports.episodes import Episode, Episodes, Fact
 from nanobot.ports.media import Media, Transcriber
 from nanobot.ports.memory import Document, Documents, Frontmatter, MemoryStore, ReadFrontmatter
 from nanobot.ports.models import LLM, ModelInfo, Reply, Request, Stream, ToolSpec
-from nanobot.ports.recall import EVERYWHERE, Extent, Hit, Recall, RecallIndex, Said, Within
+from nanobot.ports.recall import (
+    EVERYWHERE,
+    Extent,
+    Hit,
+    ReadWritten,
+    Recall,
+    RecallIndex,
+    Related,
+    Said,
+    Source,
+    Within,
+    Written,
+    WrittenText,
+)
 from nanobot.ports.schedule import Cron, Every, JobTimes, Schedule, When
 from nanobot.ports.sessions import SessionModels, SessionStore
 from nanobot.ports.time import Clock
@@ -61,8 +74,10 @@ __all__ = [
     "Plan",
     "Publish",
     "ReadFrontmatter",
+    "ReadWritten",
     "Recall",
     "RecallIndex",
+    "Related",
     "Reply",
     "Request",
     "Said",
@@ -70,6 +85,7 @@ __all__ = [
     "SessionModels",
     "SessionStore",
     "Shape",
+    "Source",
     "Stream",
     "Tool",
     "ToolResult",
@@ -80,4 +96,6 @@ __all__ = [
     "VersionStore",
     "When",
     "Within",
+    "Written",
+    "WrittenText",
 ]

@@ -1,22 +1,29 @@
-"""Finding again what was said."""
+"""Finding again what was said and written down."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol
+
+from nanobot.authority import Origin
+
+Source = Literal["session", "quote", "episode", "note", "memory"]
+"""A message, what it passed on from somebody else, a summary, a note, or a line of MEMORY.md or USER.md."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One searchable text: a message, or later an episode, a note, a line of memory.
+    """One searchable text.
 
-    `key` is the index's own number, `position` the place within its session, `when` seconds since
-    the epoch of `at`, `day` the local day of `at` as an ordinal (0 where it has none), `words` the
-    words by which it is indexed, in their order, with blanks between them.
+    `key` is the index's own number, `file` where the text stands, relative to the workspace, `position` its
+    place there; `session` is the conversation it is from, `message` the id of the message or, of an episode,
+    its number. `when` is in seconds since the epoch, `day` the local day of `at` as an ordinal (0 where it has
+    none), `words` the words by which it is indexed, in their order, with blanks between them.
     """
 
     key: int
-    source: str
+    source: Source
+    file: str
     session: str
     position: int
     message: str
@@ -25,6 +32,7 @@ class Said:
     day: int
     role: str
     speaker: str
+    origin: Origin
     text: str
     words: str
 
@@ -44,7 +52,7 @@ EVERYWHERE = Within()
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much an index holds: texts, words per text, the years spoken in, and who spoke."""
+    """How much an index holds: texts and words per text of all; the years spoken in and who spoke, as far as asked."""
 
     texts: int
     mean_words: float
@@ -52,10 +60,19 @@ class Extent:
     speakers: Sequence[str]
 
 
-class RecallIndex(Protocol):
-    """Finds what was said by words and days. Derived: may be deleted, and is then built anew. Blocks briefly."""
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A note to which another one leads; the kind is empty where it just names it. `text` is how it begins."""
 
-    def extent(self) -> Extent: ...
+    kind: str
+    name: str
+    text: str
+
+
+class RecallIndex(Protocol):
+    """Finds texts by words and days. Derived: may be deleted, and is then built anew. Blocks briefly."""
+
+    def extent(self, within: Within) -> Extent: ...
 
     def counts(self, words: Sequence[str]) -> Mapping[str, int]:
         """In how many texts each word stands; absent ones are left out."""
@@ -74,17 +91,25 @@ class RecallIndex(Protocol):
         ...
 
     def passages(self, keys: Sequence[int], reach: int) -> Sequence[Said]:
-        """These texts with so many neighbours on each side, in the order of session and position."""
+        """These texts with so many neighbours of their own scope on each side, in the order of file and position."""
+        ...
+
+    def related(self, keys: Sequence[int]) -> Mapping[int, Sequence[Related]]:
+        """Where the notes lead in which these texts stand."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Something that was found. `around` holds what was said right before and after it."""
+    """Something that was found.
+
+    `around` holds what was said right before and after it, `related` where the note leads that it stands in.
+    """
 
     said: Said
     score: float
     around: Sequence[Said] = ()
+    related: Sequence[Related] = ()
 
 
 class Recall(Protocol):
@@ -95,3 +120,25 @@ class Recall(Protocol):
     ) -> Sequence[Hit]:
         """The k texts that answer a query best, the best first. Takes milliseconds; call it in a thread."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenText:
+    """A text in a file that people edit; `at` is the day it is from, as 2026-11-02, "" if nobody knows."""
+
+    text: str
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a note or memory file says: its texts in order, and the notes it leads to, as pairs of kind and name."""
+
+    texts: Sequence[WrittenText]
+    links: Sequence[tuple[str, str]] = ()
+
+
+class ReadWritten(Protocol):
+    """Reads a file that people edit."""
+
+    def __call__(self, source: Source, name: str, text: str) -> Written: ...

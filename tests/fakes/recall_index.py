@@ -4,24 +4,25 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from nanobot.ports import Extent, Said, Within
+from nanobot.ports import Extent, Related, Said, Within
 
 
 class ListIndex:
-    """Holds every text in memory, with the scope of each session."""
+    """Holds every text in memory, with the scope of each by its key; what has none is the owner's."""
 
-    def __init__(self, texts: Sequence[Said], scopes: Mapping[str, str] | None = None) -> None:
-        self._texts = sorted(texts, key=lambda said: (said.session, said.position))
+    def __init__(self, texts: Sequence[Said], scopes: Mapping[int, str] | None = None) -> None:
+        self._texts = sorted(texts, key=lambda said: (said.file, said.position))
         self._scopes = scopes or {}
 
-    def extent(self) -> Extent:
-        days = [date.fromordinal(said.day).year for said in self._texts if said.day]
+    def extent(self, within: Within) -> Extent:
+        seen = [said for said in self._texts if self._is_open(said, within)]
+        days = [date.fromordinal(said.day).year for said in seen if said.day]
         words = sum(len(said.words.split()) for said in self._texts)
         return Extent(
             texts=len(self._texts),
             mean_words=words / len(self._texts) if self._texts else 0.0,
             years=range(min(days), max(days) + 1) if days else (),
-            speakers=sorted({said.speaker for said in self._texts if said.speaker}),
+            speakers=sorted({said.speaker for said in seen if said.speaker}),
         )
 
     def counts(self, words: Sequence[str]) -> Mapping[str, int]:
@@ -40,21 +41,30 @@ class ListIndex:
 
     def passages(self, keys: Sequence[int], reach: int) -> Sequence[Said]:
         near = {
-            (said.session, said.position + offset)
+            (said.file, said.position + offset, self._scope(said))
             for said in self._texts
             if said.key in set(keys)
             for offset in range(-reach, reach + 1)
         }
-        return [said for said in self._texts if (said.session, said.position) in near]
+        return [said for said in self._texts if (said.file, said.position, self._scope(said)) in near]
+
+    def related(self, keys: Sequence[int]) -> Mapping[int, Sequence[Related]]:
+        return {}
 
     def _counts(self) -> Counter[str]:
         return Counter(word for said in self._texts for word in set(said.words.split()))
+
+    def _scope(self, said: Said) -> str:
+        return self._scopes.get(said.key, "owner")
+
+    def _is_open(self, said: Said, within: Within) -> bool:
+        return not within.scopes or self._scope(said) in within.scopes
 
     def _inside(self, within: Within) -> list[Said]:
         return [
             said
             for said in self._texts
-            if (not within.scopes or self._scopes.get(said.session, "owner") in within.scopes)
+            if self._is_open(said, within)
             and (not within.sessions or said.session in within.sessions)
             and (within.first_day is None or said.day >= within.first_day)
             and (within.last_day is None or said.day <= within.last_day)

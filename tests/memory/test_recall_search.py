@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from nanobot.authority import Origin
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.words import words_of
 from nanobot.ports import Hit, Said, Within
@@ -19,6 +20,7 @@ def said(
     return Said(
         key=key,
         source="session",
+        file=session,
         session=session,
         position=key,
         message=f"m{key}",
@@ -27,6 +29,7 @@ def said(
         day=at.toordinal(),
         role=role,
         speaker=speaker,
+        origin=Origin.PERSON,
         text=text,
         words=" ".join(words_of(text)),
     )

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.words import words_of
+from nanobot.memory.recall.written import written_reader
 from nanobot.ports import EVERYWHERE, Said, Within
+from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.recall.index import SqliteRecallIndex
-from nanobot.store.recall.sessions import SessionIndexer
+from nanobot.store.recall.indexer import Indexer
 from nanobot.workspace import Workspace
 from tests.fakes.recall_index import ListIndex
 
@@ -45,7 +47,7 @@ class Home:
 
     def open(self) -> None:
         self.index = SqliteRecallIndex(self.workspace.recall_index)
-        self.indexer = SessionIndexer(self.index.database, self.workspace, words_of)
+        self.indexer = Indexer(self.index.database, self.workspace, words_of, written_reader(read_frontmatter))
 
     def file(self, name: str = "a") -> Path:
         path = self.workspace.sessions / "cli" / f"{name}.jsonl"
@@ -159,10 +161,11 @@ def test_scopes_do_not_see_each_other(home: Home) -> None:
     home.append(message(1, "plum jam"))
     path = home.workspace.sessions / "telegram" / "7.jsonl"
     path.parent.mkdir()
-    path.write_bytes(encoded(header("telegram:7"), message(2, "plum cake")))
+    theirs = message(2, "plum cake", scope="person:telegram-7", turn="t")
+    path.write_bytes(encoded(header("telegram:7"), theirs, message(3, "plums are fine", "assistant", turn="t")))
     home.indexer.sync()
     assert home.found("plum", Within(scopes=frozenset({"owner"}))) == ["m1"]
-    assert home.found("plum", Within(scopes=frozenset({"session:telegram:7"}))) == ["m2"]
+    assert sorted(home.found("plum", Within(scopes=frozenset({"person:telegram-7"})))) == ["m2", "m3"]
 
 
 def test_an_odd_time_is_no_reason_to_lose_a_message(home: Home) -> None:
@@ -303,6 +306,6 @@ def results(index: SqliteRecallIndex | ListIndex, question: str) -> list[tuple[s
 def test_words_in_the_index_are_those_of_the_files(home: Home) -> None:
     home.append(message(1, "年糕 likes hiking"))
     home.indexer.sync()
-    said: Said = home.index.passages([1], 0)[0]
+    said: Said = home.index.passages(home.index.matching(["hike"], EVERYWHERE, 1), 0)[0]
     assert said.words.split() == words_of(said.text)
     assert home.index.counts(["年糕", "hike", "absent"]) == {"年糕": 1, "hike": 1}

@@ -15,6 +15,7 @@ _NEAR = {-1: 0.8, 1: 0.5}  # how much a word counts that stands so many messages
 _WIDE = {-2: 0.4, -1: 0.8, 1: 0.5, 2: 0.3}
 _SIMILAR = 0.5  # how much a synonym covers of the word that was asked for
 _SOON = 7  # days after it happened in which people still tell of it
+_ONES_OWN = ("user", "memory")  # what people say, and what is remembered of them
 _MONTHS = 100  # days; a longer stretch ("in 2022") tells little
 
 
@@ -140,7 +141,7 @@ def circumstances(page: Page, question: Question) -> dict[str, Values]:
 def _is_about(said: Said, question: Question) -> bool:
     if len(question.about) == 1:
         return said.speaker in question.about
-    return (question.own and said.role == "user") or (question.bots and said.role == "assistant")
+    return (question.own and said.role in _ONES_OWN) or (question.bots and said.role == "assistant")
 
 
 def _nearness(day: int, days: Days) -> float:

@@ -32,7 +32,7 @@ def tells_time(said: Said) -> bool:
 
 
 class Page:
-    """Texts in the order in which they were said, session by session."""
+    """Texts in the order in which they were said or written, file by file."""
 
     def __init__(self, texts: Sequence[Said]) -> None:
         self.texts = texts
@@ -42,10 +42,10 @@ class Page:
 
     def _neighbours(self, offset: int) -> list[int]:
         """For each text the place of the one so many messages later in its conversation, or -1."""
-        places = {(said.session, said.position): place for place, said in enumerate(self.texts)}
+        places = {(said.file, said.position): place for place, said in enumerate(self.texts)}
         links = []
         for said in self.texts:
-            place = places.get((said.session, said.position + offset), -1)
+            place = places.get((said.file, said.position + offset), -1)
             near = place >= 0 and abs(self.texts[place].when - said.when) <= _PAUSE
             links.append(place if near else -1)
         return links

@@ -37,7 +37,7 @@ class LocalRecall:
         self, query: str, *, now: datetime, k: int = 10, within: Within = EVERYWHERE, around: int = 0
     ) -> Sequence[Hit]:
         """The k texts that answer a query best, the best first; equal ones in the order in which they were said."""
-        extent = self._index.extent()
+        extent = self._index.extent(within)
         question = read_question(query, now.date(), extent.speakers, extent.years)
         weights = Weights(extent, self._index.counts)
         alike = {word: sorted(synonyms()[word]) for word in question.words if word in synonyms()}
@@ -50,8 +50,11 @@ class LocalRecall:
             return []
         values = scores(*features(page, question, alike, similar, weights))
         order = sorted(_inside(page, within), key=lambda place: -values[place])[:k]
+        related = self._index.related([page.texts[place].key for place in order])
         return [
-            Hit(page.texts[place], round(values[place], 4), self._around(page.texts[place], around)) for place in order
+            Hit(said, round(values[place], 4), self._around(said, around), related.get(said.key, ()))
+            for place in order
+            for said in [page.texts[place]]
         ]
 
     def _similar(self, question: Question) -> list[str]:

@@ -12,23 +12,32 @@ from nanobot.store.private import private_folder
 from nanobot.workspace import PRIVATE_FILE
 
 # Of the tables, and of the words in them: a change of either needs a new number, and builds the index anew.
-_VERSION = 1
+_VERSION = 2
 _BUSY_SECONDS = 10
 _BROKEN = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _TABLES = """
+CREATE TABLE scope (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE file (
     id INTEGER PRIMARY KEY,
-    path TEXT NOT NULL UNIQUE, source TEXT NOT NULL, session TEXT NOT NULL, scope TEXT NOT NULL,
-    inode INTEGER NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL,  -- when it was last looked at
-    read INTEGER NOT NULL, checksum INTEGER NOT NULL,                      -- bytes taken in, and their CRC-32
-    texts INTEGER NOT NULL, words INTEGER NOT NULL);
+    path TEXT NOT NULL UNIQUE, folded TEXT NOT NULL, session TEXT NOT NULL,
+    inode INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL DEFAULT 0, mtime INTEGER NOT NULL DEFAULT 0,
+    read INTEGER NOT NULL DEFAULT 0, checksum INTEGER NOT NULL DEFAULT 0, position INTEGER NOT NULL DEFAULT 0,
+    turn TEXT NOT NULL DEFAULT '', scope TEXT NOT NULL DEFAULT '');
+CREATE INDEX file_folded ON file (folded);
 CREATE TABLE said (
-    key INTEGER PRIMARY KEY, file INTEGER NOT NULL, position INTEGER NOT NULL, message TEXT NOT NULL, at TEXT NOT NULL,
-    seconds REAL NOT NULL, day INTEGER NOT NULL, role TEXT NOT NULL, speaker INTEGER NOT NULL, text TEXT NOT NULL,
+    key INTEGER PRIMARY KEY,  -- the number of the scope in its upper bits
+    file INTEGER NOT NULL, position INTEGER NOT NULL, scope INTEGER NOT NULL, day INTEGER NOT NULL,
+    seconds REAL NOT NULL, speaker INTEGER NOT NULL, source TEXT NOT NULL, role TEXT NOT NULL, origin TEXT NOT NULL,
+    session TEXT NOT NULL, message TEXT NOT NULL, inbound TEXT NOT NULL, at TEXT NOT NULL, text TEXT NOT NULL,
     words TEXT NOT NULL);  -- as the table of words has them: only they can take them out again
 CREATE UNIQUE INDEX said_place ON said (file, position);
-CREATE INDEX said_day ON said (day);
-CREATE TABLE speaker (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE INDEX said_day ON said (scope, day);
+CREATE INDEX said_inbound ON said (inbound) WHERE inbound <> '';
+CREATE TABLE speaker (id INTEGER PRIMARY KEY, scope INTEGER NOT NULL, name TEXT NOT NULL, UNIQUE (scope, name));
+CREATE TABLE link (file INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, folded TEXT NOT NULL);
+CREATE INDEX link_file ON link (file);
+CREATE TABLE total (texts INTEGER NOT NULL, words INTEGER NOT NULL);
+INSERT INTO total VALUES (0, 0);
 CREATE VIRTUAL TABLE word USING fts5(words, content='', tokenize="unicode61 remove_diacritics 0");
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(word, row);
 """
@@ -43,7 +52,7 @@ class Database:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._writing, self._reading = threading.RLock(), threading.RLock()
         self._writer = self._reader = self._open()
         self._reader = self._connect()
@@ -55,7 +64,7 @@ class Database:
                 return query(self._reader)
             except sqlite3.DatabaseError as error:
                 if not _is_broken(error):
-                    raise StoreError(f"{self._path}: {error}") from error
+                    raise StoreError(f"{self.path}: {error}") from error
             self.begin_anew()
             return query(self._reader)
 
@@ -76,7 +85,7 @@ class Database:
                     self.begin_anew()
                 elif self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
-                raise StoreError(f"{self._path}: {error}") from error
+                raise StoreError(f"{self.path}: {error}") from error
             except BaseException:
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
@@ -90,14 +99,23 @@ class Database:
             self._writer = self._open()
             self._reader = self._connect()
 
+    def replace_with(self, other: Path) -> None:
+        """Put another index, which is closed, in the place of this one, and leave nothing of this one behind."""
+        with self._writing, self._reading:
+            self.close()
+            self._remove()
+            other.replace(self.path)
+            self._writer = self._open()
+            self._reader = self._connect()
+
     def close(self) -> None:
         self._reader.close()
         self._writer.close()
 
     def _open(self) -> sqlite3.Connection:
         """A connection to an index of this version, an empty one if need be."""
-        private_folder(self._path.parent)
-        self._path.touch(mode=PRIVATE_FILE)
+        private_folder(self.path.parent)
+        self.path.touch(mode=PRIVATE_FILE)
         connection = self._connect()
         try:
             if _is_ours(connection):
@@ -107,13 +125,13 @@ class Database:
                 raise
         connection.close()
         self._remove()
-        self._path.touch(mode=PRIVATE_FILE)
+        self.path.touch(mode=PRIVATE_FILE)
         connection = self._connect()
         connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_VERSION}; COMMIT;")
         return connection
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
@@ -124,12 +142,12 @@ class Database:
 
     def _remove(self) -> None:
         for suffix in ("", "-wal", "-shm"):
-            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
 
 
 def _is_ours(connection: sqlite3.Connection) -> bool:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return bool(version == _VERSION and connection.execute("SELECT count(*) FROM speaker").fetchone())
+    return bool(version == _VERSION and connection.execute("SELECT count(*) FROM total").fetchone())
 
 
 def _is_broken(error: sqlite3.DatabaseError) -> bool:

@@ -1,15 +1,20 @@
 """Reading the search index: texts by words, by days, by place."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
-from nanobot.ports import Extent, Said, Within
+from nanobot.authority import Origin
+from nanobot.ports.recall import Extent, Related, Said, Within
 from nanobot.store.recall.database import Database
+from nanobot.store.recall.entries import SCOPE_BITS
 
 _SAID = (
-    "said.key, file.source, file.session, said.position, said.message, said.at, said.seconds, said.day, said.role,"
-    " coalesce(speaker.name, ''), said.text, said.words"
+    "said.key, said.source, file.path, CASE said.session WHEN '' THEN file.session ELSE said.session END,"
+    " said.position, said.message, said.at, said.seconds, said.day, said.role, coalesce(speaker.name, ''),"
+    " said.origin, said.text, said.words"
 )
 _STALE = 0.02  # counts of words may lag behind by this share of the texts: they only weigh
 
@@ -25,12 +30,19 @@ class SqliteRecallIndex:
     def close(self) -> None:
         self.database.close()
 
-    def extent(self) -> Extent:
-        ((texts, words),) = self.database.rows("SELECT coalesce(sum(texts), 0), coalesce(sum(words), 0) FROM file")
-        ((first, last),) = self.database.rows(
-            "SELECT (SELECT min(day) FROM said WHERE day > 0), (SELECT max(day) FROM said)"
+    def extent(self, within: Within) -> Extent:
+        ((texts, words),) = self.database.rows("SELECT texts, words FROM total")
+        scopes = self._scopes(within)
+        marks = ",".join(map(str, scopes))
+        days = self.database.rows(
+            "SELECT (SELECT min(day) FROM said WHERE scope = scope.id AND day > 0),"  # noqa: S608 - whole numbers only
+            f" (SELECT max(day) FROM said WHERE scope = scope.id AND day > 0) FROM scope WHERE id IN ({marks})"
         )
-        speakers = self.database.rows("SELECT name FROM speaker ORDER BY name")
+        first = min((first for first, _ in days if first), default=0)
+        last = max((last for _, last in days if last), default=0)
+        speakers = self.database.rows(
+            f"SELECT DISTINCT name FROM speaker WHERE scope IN ({marks}) ORDER BY name"  # noqa: S608 - whole numbers only
+        )
         return Extent(
             texts=texts,
             mean_words=words / texts if texts else 0.0,
@@ -40,7 +52,7 @@ class SqliteRecallIndex:
 
     def counts(self, words: Sequence[str]) -> Mapping[str, int]:
         """In how many texts each word stands. What was counted is kept until the index has grown by a fiftieth."""
-        ((texts,),) = self.database.rows("SELECT coalesce(sum(texts), 0) FROM file")
+        ((texts,),) = self.database.rows("SELECT texts FROM total")
         if abs(texts - self._counted) > _STALE * self._counted:
             self._counts, self._counted = {}, texts
         known = self._counts
@@ -63,31 +75,22 @@ class SqliteRecallIndex:
             return []
         query = " OR ".join(f'"{word}"' for word in words)
         condition, values = _condition(within)
-        bounds = self._bounds(within)
         joined = "JOIN said ON said.key = word.rowid JOIN file ON file.id = said.file" if condition else ""
-        rows = self.database.rows(
-            f"SELECT word.rowid FROM word {joined} WHERE word MATCH ? {bounds} {condition} ORDER BY rank LIMIT ?",  # noqa: S608 - whole numbers only
-            (query, *values, limit),
-        )
-        return [key for (key,) in rows]
-
-    def _bounds(self, within: Within) -> str:
-        """Where the keys of some sessions or of some days begin and end: FTS5 skips what lies outside."""
-        if not within.sessions and (within.first_day is None or within.last_day is None):
-            return ""
-        condition, values = _condition(within)
-        rows = self.database.rows(
-            f"SELECT min(said.key), max(said.key) FROM said JOIN file ON file.id = said.file WHERE 1 {condition}",  # noqa: S608 - no value is in it
-            values,
-        )
-        first, last = rows[0]
-        return f"AND word.rowid BETWEEN {int(first or 0)} AND {int(last or 0)}"
+        found: list[tuple[float, int]] = []
+        for first, last in self._ranges(within):
+            found += self.database.rows(
+                f"SELECT rank, word.rowid FROM word {joined} WHERE word MATCH ?"  # noqa: S608 - no value is in it
+                f" AND word.rowid BETWEEN ? AND ? {condition} ORDER BY rank LIMIT ?",
+                (query, first, last, *values, limit),
+            )
+        return [key for _, key in sorted(found)[:limit]]
 
     def on_days(self, within: Within, limit: int) -> Sequence[int]:
         condition, values = _condition(within)
+        marks = ",".join(map(str, self._scopes(within)))
         rows = self.database.rows(
-            f"SELECT said.key FROM said JOIN file ON file.id = said.file WHERE 1 {condition}"  # noqa: S608 - no value is in it
-            " ORDER BY said.seconds DESC, said.key DESC LIMIT ?",
+            "SELECT said.key FROM said JOIN file ON file.id = said.file"  # noqa: S608 - whole numbers only
+            f" WHERE said.scope IN ({marks}) {condition} ORDER BY said.seconds DESC, said.key DESC LIMIT ?",
             (*values, limit),
         )
         return [key for (key,) in rows]
@@ -97,21 +100,61 @@ class SqliteRecallIndex:
         rows = self.database.rows(
             f"SELECT DISTINCT {_SAID} FROM said AS found"  # noqa: S608 - whole numbers only
             " JOIN said ON said.file = found.file AND said.position BETWEEN found.position - ? AND found.position + ?"
+            " AND said.scope = found.scope"
             " JOIN file ON file.id = said.file LEFT JOIN speaker ON speaker.id = said.speaker"
             f" WHERE found.key IN ({marks})",
             (reach, reach),
         )
-        return sorted((Said(*row) for row in rows), key=lambda said: (said.session, said.position))
+        return sorted(map(_said, rows), key=lambda said: (said.file, said.position))
+
+    def related(self, keys: Sequence[int]) -> Mapping[int, Sequence[Related]]:
+        marks = ",".join(str(int(key)) for key in keys)
+        rows = self.database.rows(
+            "SELECT said.key, link.kind, file.path, first.text FROM said JOIN link ON link.file = said.file"  # noqa: S608 - whole numbers only
+            " JOIN file ON file.folded = link.folded JOIN said AS first ON first.file = file.id AND first.position = 0"
+            f" WHERE said.key IN ({marks}) AND first.scope = said.scope ORDER BY link.rowid"
+        )
+        found: defaultdict[int, list[Related]] = defaultdict(list)
+        for key, kind, path, text in rows:
+            found[key].append(Related(kind, PurePosixPath(path).stem, text))
+        return found
+
+    def _scopes(self, within: Within) -> list[int]:
+        """The numbers of the scopes in which may be searched."""
+        rows = self.database.rows("SELECT id, name FROM scope")
+        return [int(number) for number, name in rows if not within.scopes or name in within.scopes]
+
+    def _ranges(self, within: Within) -> Iterator[tuple[int, int]]:
+        """Where the keys begin and end among which FTS5 is to look: it skips what lies outside."""
+        if not within.scopes and not within.sessions and (within.first_day is None or within.last_day is None):
+            yield 0, 2**63 - 1
+            return
+        condition, values = _condition(within)
+        for scope in self._scopes(within):
+            if not condition:
+                yield scope << SCOPE_BITS, ((scope + 1) << SCOPE_BITS) - 1
+                continue
+            rows = self.database.rows(
+                "SELECT min(said.key), max(said.key) FROM said JOIN file ON file.id = said.file"  # noqa: S608 - no value is in it
+                f" WHERE said.scope = ? {condition}",
+                (scope, *values),
+            )
+            if rows[0][0] is not None:
+                yield rows[0][0], rows[0][1]
+
+
+def _said(row: tuple[Any, ...]) -> Said:
+    *before, origin, text, words = row
+    return Said(*before, Origin(origin), text, words)
 
 
 def _condition(within: Within) -> tuple[str, list[object]]:
-    """The restriction as SQL that follows another condition, and its values; nothing for everywhere."""
+    """What the keys do not say already, as SQL that follows another condition, and its values."""
     parts: list[str] = []
     values: list[object] = []
-    for column, names in (("file.scope", within.scopes), ("file.session", within.sessions)):
-        if names:
-            parts.append(f"AND {column} IN ({','.join('?' * len(names))})")
-            values += sorted(names)
+    if within.sessions:
+        parts.append(f"AND file.session IN ({','.join('?' * len(within.sessions))})")
+        values += sorted(within.sessions)
     for comparison, day in ((">=", within.first_day), ("<=", within.last_day)):
         if day is not None:
             parts.append(f"AND said.day {comparison} ?")
