@@ -156,6 +156,7 @@ class Gateway:
         await self._bot.dispatcher.drain()
         for post in self._posts:
             await self._spool.quiet(post.name)
+        await self._spool.quiet(self._desk.name, self._desk.is_watched)
 
     async def _tell_of_set_aside(self) -> None:
         """Tell people which of their messages are not answered, since each try ended the process."""

@@ -59,6 +59,10 @@ class Desk:
             else:
                 self._show(item)
 
+    def is_watched(self, address: Address) -> bool:
+        """Whether a terminal is attached that shows what is said there."""
+        return any(terminal.address == address for terminal in self._attached)
+
     async def attach(self, args: Sequence[str], wire: Wire) -> None:
         """Serve a terminal until it leaves. The words are the conversation's name and, for one question, ONCE."""
         address = at(args[0] if args else "default")
