@@ -40,7 +40,7 @@ class Episode:
 
 
 class Episodes(Protocol):
-    """history.jsonl: append-only, numbered without a gap from 1 in the order of lines."""
+    """history.jsonl: append-only, numbered from 1 on in the order of lines; only what was erased leaves gaps."""
 
     async def append(self, episode: Episode) -> Episode:
         """Add an episode durably; its `cursor` is given here, and it comes back with it.
@@ -57,12 +57,15 @@ class Episodes(Protocol):
         """The next episodes, oldest first."""
         ...
 
-    async def newest(self, scope: Scope, limit: int) -> Sequence[Episode]:
-        """The newest episodes of a scope, newest first. Does not read the whole file."""
+    async def newest(self, scope: Scope, limit: int, through: int | None = None) -> Sequence[Episode]:
+        """The newest episodes of a scope, up to this number, newest first. Does not read the whole file."""
         ...
 
     async def get(self, cursor: int) -> Episode | None: ...
 
-    async def of_session(self, session: str, limit: int) -> Sequence[Episode]:
-        """The newest episodes of a session, newest first: by them a start finds out what is archived already."""
+    async def of_session(self, session: str, limit: int, through: int | None = None) -> Sequence[Episode]:
+        """The newest episodes of a session, up to this number, newest first.
+
+        By them a start finds out what is archived already.
+        """
         ...

@@ -1,11 +1,14 @@
 """Where each episode stands in history.jsonl."""
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Literal
 
 from nanobot.store.episode_lines import Head
+
+Field = Literal["scope", "session"]
 
 _BYTES = "Q"
 _LINES = "L"
@@ -35,13 +38,8 @@ class EpisodeIndex:
         start = bisect_right(self._cursors, cursor)
         return self._places[start : start + limit]
 
-    def of_scope(self, scope: str, limit: int) -> Sequence[int]:
-        """The places of the newest episodes, newest first."""
-        return self._newest(self._of_scope.get(scope), limit)
-
-    def of_session(self, session: str, limit: int) -> Sequence[int]:
-        """The places of the newest episodes, newest first."""
-        return self._newest(self._of_session.get(session), limit)
-
-    def _newest(self, numbers: Sequence[int] | None, limit: int) -> Sequence[int]:
-        return [self._places[number] for number in reversed((numbers or [])[-limit:])] if limit > 0 else []
+    def newest(self, field: Field, value: str, limit: int, through: int | None = None) -> Sequence[int]:
+        """The places of the newest episodes with this in a field, up to a number, newest first."""
+        numbers = (self._of_scope if field == "scope" else self._of_session).get(value, array(_LINES))
+        end = len(numbers) if through is None else bisect_left(numbers, bisect_right(self._cursors, through))
+        return [self._places[number] for number in reversed(numbers[max(0, end - limit) : end])]

@@ -36,23 +36,15 @@ class History:
     async def after(self, cursor: int, limit: int) -> Sequence[Episode]:
         return await self._in_order(lambda: self._file.after(cursor, limit))
 
-    async def newest(self, scope: Scope, limit: int) -> Sequence[Episode]:
-        return await self._in_order(
-            lambda: self._file.newest(
-                lambda head: head.scope == scope.name, lambda index: index.of_scope(scope.name, limit), limit
-            )
-        )
+    async def newest(self, scope: Scope, limit: int, through: int | None = None) -> Sequence[Episode]:
+        return await self._in_order(lambda: self._file.newest("scope", scope.name, limit, through))
 
     async def get(self, cursor: int) -> Episode | None:
         found = await self.after(cursor - 1, 1)
         return found[0] if found and found[0].cursor == cursor else None
 
-    async def of_session(self, session: str, limit: int) -> Sequence[Episode]:
-        return await self._in_order(
-            lambda: self._file.newest(
-                lambda head: head.session == session, lambda index: index.of_session(session, limit), limit
-            )
-        )
+    async def of_session(self, session: str, limit: int, through: int | None = None) -> Sequence[Episode]:
+        return await self._in_order(lambda: self._file.newest("session", session, limit, through))
 
     async def _in_order(self, work: Callable[[], T]) -> T:
         """In a thread, one after the other, and to its end."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from nanobot.ports import Episode
 from nanobot.store import episode_lines, jsonl
 from nanobot.store.cursor import read_cursor, write_cursor
-from nanobot.store.episode_index import EpisodeIndex
+from nanobot.store.episode_index import EpisodeIndex, Field
 from nanobot.store.episode_lines import Head
 from nanobot.store.stamp import Stamp
 
@@ -20,7 +20,6 @@ TAIL = 256 * 1024
 _log = logging.getLogger(__name__)
 
 Wanted = Callable[[Head], bool]
-Find = Callable[[EpisodeIndex], Sequence[int]]
 
 
 class HistoryFile:
@@ -60,11 +59,15 @@ class HistoryFile:
         self._look()
         return self._last
 
-    def newest(self, wanted: Wanted, find: Find, limit: int) -> Sequence[Episode]:
-        """The last lines that are wanted, newest first; `find` gives their places once all are known."""
+    def newest(self, field: Field, value: str, limit: int, through: int | None = None) -> Sequence[Episode]:
+        """The last lines that have this in a field, up to a number, newest first."""
+
+        def is_wanted(head: Head) -> bool:
+            return getattr(head, field) == value and (through is None or head.cursor <= through)
+
         self._look()
-        near = self._near_end(wanted, limit) if self._index is None else None
-        return near if near is not None else self._at(find(self._all()))
+        near = self._near_end(is_wanted, limit) if self._index is None else None
+        return near if near is not None else self._at(self._all().newest(field, value, limit, through))
 
     def after(self, cursor: int, limit: int) -> Sequence[Episode]:
         """The next lines behind this number, oldest first."""

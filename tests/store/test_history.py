@@ -222,6 +222,8 @@ async def test_every_question_is_answered_as_by_a_plain_list(
             assert await history.get(limit) == (known[limit - 1] if 0 < limit <= len(known) else None)
             assert await history.newest(Scope(scope), limit) == [e for e in newest if e.scope.name == scope][:limit]
             assert await history.of_session("a", limit) == [e for e in newest if e.session == "a"][:limit]
+            early = [e for e in newest if e.cursor <= 2 * limit and e.scope.name == scope]
+            assert await history.newest(Scope(scope), 2, through=2 * limit) == early[:2]
 
 
 async def test_a_process_that_is_killed_leaves_whole_numbered_lines(workspace: Workspace) -> None:
