@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,10 +18,10 @@ def answer_to(number: int) -> str:
     return f"This is what I have to say to question {number}, word by word."
 
 
-def answer(body: Json) -> Answer:
-    """Slow enough to be shown growing."""
+def answer(body: Json, *, growing: bool) -> Answer:
+    """To the last question; slow enough to be shown growing, or at once."""
     asked = re.findall(r"question (\d+)", str(body["messages"][-1]["content"]))
-    return say(answer_to(int(asked[-1])), size=6, pause=0.13)
+    return say(answer_to(int(asked[-1])), size=6, pause=0.13 if growing else 0)
 
 
 class Scene(Protocol):
@@ -67,10 +68,10 @@ class OnDiscord:
 
 
 @asynccontextmanager
-async def scene(platform: str, home: Path) -> AsyncIterator[Scene]:
+async def scene(platform: str, home: Path, *, growing: bool) -> AsyncIterator[Scene]:
     """The platform and the model run; a gateway in this home finds them. In the end nothing illegal was asked."""
     async with FakeOpenAI() as model, FakeTelegram() as telegram, FakeDiscord() as discord:
-        model.otherwise = answer
+        model.otherwise = partial(answer, growing=growing)
         place = OnTelegram(telegram) if platform == "telegram" else OnDiscord(discord)
         configure(home, model.base_url, **{"log": {"level": "debug"}, platform: place.config})
         yield place
