@@ -148,6 +148,8 @@ def _take_in(heard: Heard, answer: Answer | None, gate: Gate) -> str:
     heard.dropped += [Dropped("malformed")] * len(answer.malformed)
     done = 0
     for proposal in answer.proposals:
+        if proposal in heard.admitted:  # many models say all of it again
+            continue
         try:
             heard.draft = gate.admit(proposal, heard.draft).draft
             heard.admitted.append(proposal)

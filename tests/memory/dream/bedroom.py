@@ -12,7 +12,7 @@ from nanobot.memory.dream.limits import Limits
 from nanobot.memory.dream.report import DreamReport
 from nanobot.memory.shelves import Shelves
 from nanobot.memory.versioned import WithoutIndex
-from nanobot.ports import LLM, Edit, Episode, Fact
+from nanobot.ports import LLM, Edit, Episode, Fact, VersionStore
 from nanobot.store.documents import CachedDocuments
 from nanobot.store.dreams import DreamFiles
 from nanobot.store.frontmatter import read_frontmatter
@@ -25,6 +25,7 @@ from nanobot.transcript import Message, MessageRole
 from nanobot.workspace import Workspace
 from tests.fakes.clock import FakeClock
 from tests.fakes.llm import Answer, ScriptedLLM
+from tests.fakes.versions import InMemoryVersions
 
 OWNER = Scope.owner()
 MEMORY = "memory/MEMORY.md"
@@ -54,10 +55,11 @@ async def ready() -> None:
 
 
 class Bedroom:
-    """Everything around Dream is real but the model, which is the test's."""
+    """Everything around Dream is real but the model, which is the test's, and the history unless `git` is wanted."""
 
-    def __init__(self, root: Path, *, limits: Limits | None = None) -> None:
+    def __init__(self, root: Path, *, limits: Limits | None = None, git: bool = False) -> None:
         self.root = root
+        self._git = git
         self.clock = FakeClock()
         self.limits = limits or Limits()
         self.told: list[Collection[str]] = []
@@ -70,7 +72,15 @@ class Bedroom:
         workspace = Workspace(self.root)
         self.episodes = History(workspace, fsync=False)
         self.sessions = SessionManager(workspace, fsync=False)
-        self.versions = GitVersions(workspace, WithoutIndex(), self.clock, by_hand)
+        self.versions: VersionStore = (
+            GitVersions(workspace, WithoutIndex(), self.clock, by_hand)
+            if self._git
+            else InMemoryVersions(self.root, self.clock)
+        )
+        self._build()
+
+    def _build(self) -> None:
+        workspace = Workspace(self.root)
         self.book = DreamFiles(workspace)
         self.shelves = Shelves(
             workspace, lambda path: MemoryFolder(path, CachedDocuments()), read_frontmatter, self.clock, 32_768
@@ -125,13 +135,15 @@ class Bedroom:
             )
         )
 
-    async def sleep(self, *answers: Answer, llm: LLM | None = None) -> DreamReport:
+    async def sleep(self, *answers: Answer) -> DreamReport:
         """Dream with a model that answers so."""
-        self._use(*answers)
+        self.answers(*answers)
         return await self.dream.run("asked")
 
-    def dreams_with(self, *answers: Answer) -> None:
-        self._use(*answers)
+    def keeps_history_in(self, versions: VersionStore) -> None:
+        """Use this history from now on."""
+        self.versions = versions
+        self._build()
 
     async def commits(self) -> list[Commit]:
         """What Dream has committed, the newest first."""
@@ -143,7 +155,7 @@ class Bedroom:
         files = await self.versions.files([path])
         await self.versions.commit({path: Edit(files.get(path), None if text is None else text.encode())}, message)
 
-    def _use(self, *answers: Answer) -> None:
+    def answers(self, *answers: Answer) -> None:
         self.llm = ScriptedLLM(*answers, info=self.llm.info)
 
     def _mind(self) -> LLM:
