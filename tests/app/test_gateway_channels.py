@@ -1,0 +1,111 @@
+"""From a chat platform through the real gateway to the answer."""
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.discord_server import FakeDiscord
+from tests.fakes.gateway import GatewayProcess, configure, nanobot
+from tests.fakes.openai_answers import say
+from tests.fakes.openai_server import FakeOpenAI
+from tests.fakes.telegram_server import FakeTelegram
+
+CODE = r"\b[A-Z0-9]{4}-?[A-Z0-9]{4}\b"
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[FakeOpenAI]:
+    async with FakeOpenAI() as server:
+        server.otherwise = lambda body: say(f"You said {body['messages'][-1]['content'].split()[-1]}.")
+        yield server
+
+
+async def test_a_stranger_on_telegram_becomes_the_owner_and_is_answered(model: FakeOpenAI, private_home: Path) -> None:
+    async with FakeTelegram() as telegram:
+        configure(private_home, model.base_url, telegram={"token": telegram.token, "api_base": telegram.api_base})
+        ada = telegram.world.person(42, "Ada")
+        async with GatewayProcess(private_home) as gateway:
+            await gateway.says("^Nobody owns this bot yet")
+            await gateway.says("^telegram: up as @TestBot, polling")
+            ada.says("hello")
+            await telegram.called("sendMessage")
+            code = re.search(CODE, telegram.world.chat(42).shown[-1])
+            assert code
+            approved = await nanobot(private_home, "pair", "approve", code[0])
+            assert approved.code == 0
+            assert "telegram:42" in approved.out
+            await telegram.called("sendMessage", 2)
+
+            ada.says("apple")
+            await telegram.called("sendMessage", 3)
+            assert await gateway.stop() == 0
+        assert telegram.world.chat(42).shown[-1] == "You said apple."
+        assert telegram.token not in gateway.log() + gateway.said
+
+
+async def test_an_owner_on_discord_is_answered(model: FakeOpenAI, private_home: Path) -> None:
+    async with FakeDiscord() as discord:
+        ada = discord.person("Ada")
+        says = {"token": discord.token, "api_base": discord.api_base, "owners": [ada.id]}
+        configure(private_home, model.base_url, discord=says)
+        async with GatewayProcess(private_home) as gateway:
+            await gateway.says("^discord: up as @")
+            private = discord.dm(ada)
+            discord.says(ada, private, "pear")
+            await discord.until(lambda: any("You said pear." in line for line in discord.shown(private)))
+            assert await gateway.stop() == 0
+        assert discord.token not in gateway.log() + gateway.said
+
+
+async def test_a_refused_token_stays_red_while_the_other_channel_goes_on(model: FakeOpenAI, private_home: Path) -> None:
+    async with FakeTelegram() as telegram, FakeDiscord() as discord:
+        ada = discord.person("Ada")
+        configure(
+            private_home,
+            model.base_url,
+            telegram={"token": "1:AAwrong", "api_base": telegram.api_base},
+            discord={"token": discord.token, "api_base": discord.api_base, "owners": [ada.id]},
+        )
+        async with GatewayProcess(private_home) as gateway:
+            await gateway.says("^telegram: refused")
+            await gateway.says("^discord: up")
+            asked = len(telegram.calls)
+            private = discord.dm(ada)
+            discord.says(ada, private, "pear")
+            await discord.until(lambda: any("You said pear." in line for line in discord.shown(private)))
+            told = await nanobot(private_home, "status")
+            assert told.code == 1
+            assert "telegram: refused" in told.out
+            assert "@BotFather" in told.out
+            assert "discord: up" in told.out
+            assert len(telegram.calls) == asked
+            assert await gateway.stop() == 0
+
+
+async def test_a_channel_that_is_down_at_the_start_comes_up_by_itself(model: FakeOpenAI, private_home: Path) -> None:
+    telegram = FakeTelegram()
+    await telegram.start()
+    await telegram.stop()
+    configure(private_home, model.base_url, telegram={"token": telegram.token, "api_base": telegram.api_base})
+    async with GatewayProcess(private_home) as gateway:
+        await gateway.says("^telegram: down")
+        await telegram.start()
+        try:
+            await gateway.says("^telegram: up")
+        finally:
+            await telegram.stop()
+
+
+async def test_what_was_written_while_the_gateway_was_away_is_answered(model: FakeOpenAI, private_home: Path) -> None:
+    async with FakeTelegram() as telegram:
+        says = {"token": telegram.token, "api_base": telegram.api_base, "owners": ["42"]}
+        configure(private_home, model.base_url, telegram=says)
+        telegram.world.person(42, "Ada").says("plum")
+        async with GatewayProcess(private_home) as gateway:
+            await telegram.called("sendMessage")
+            assert await gateway.stop() == 0
+        assert telegram.world.chat(42).shown == ["plum", "You said plum."]
+
+
