@@ -73,7 +73,9 @@ class Api:
         return self._me
 
     async def introduce(self) -> User:
-        """Ask who we are. Raises TelegramError."""
+        """Ask who we are, on connections that may have been closed before. Raises TelegramError."""
+        await self._requests.initialize()
+        await self._polls.initialize()
         self._me = await self.bot.get_me()
         return self._me
 
@@ -105,6 +107,6 @@ class Api:
         return self.access.without_token(str(error) or type(error).__name__)
 
     async def aclose(self) -> None:
-        """Close the connections."""
+        """Close the connections; `introduce` opens them again."""
         await self._requests.shutdown()
         await self._polls.shutdown()

@@ -28,7 +28,7 @@ _CONFLICT = (
 class Line:
     """Whether we hear Telegram; sending does not depend on it."""
 
-    def __init__(self, api: Api, clock: Clock, changed: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, api: Api, clock: Clock, changed: Callable[[], None]) -> None:
         """`changed` hears that the status has changed."""
         self._api = api
         self._clock = clock
@@ -40,6 +40,11 @@ class Line:
     def status(self) -> PlatformStatus:
         """How it is going."""
         return PlatformStatus(self.bot, self._since, self._trouble)
+
+    @property
+    def is_up(self) -> bool:
+        """Whether Telegram answered when it was asked last."""
+        return self._since is not None
 
     def heard(self) -> None:
         """Telegram has answered, or called."""

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from functools import partial
 
-from nanobot.channels.telegram.api import Api
+from nanobot.channels.telegram.api import Api, Json
 from nanobot.channels.telegram.limit import at_most
 from nanobot.channels.telegram.line import Line
 from nanobot.channels.telegram.receipts import Receipts
@@ -36,12 +36,9 @@ class Polling:
         await self._line.persistently(self._api.bot.delete_webhook, GRACE)
         offset: int | None = None
         begun: set[int] = set()
-        hears = False  # the first answer is not waited for: it says whether we may listen at all
         while True:
-            wait = 0.0 if receipts.open or not hears else POLL
-            updates = await self._line.persistently(partial(self._api.updates, offset, wait), wait + GRACE)
+            updates = await self._line.persistently(partial(self._news, offset, receipts), POLL + GRACE)
             self._line.heard()
-            hears = True
             for update in updates:
                 if update["update_id"] not in begun:
                     begun.add(update["update_id"])
@@ -53,3 +50,8 @@ class Polling:
             behind = max(begun) + 1 if updates else None
             offset = min(receipts.open, default=behind)
             begun = {number for number in begun if offset is not None and number >= offset}
+
+    async def _news(self, offset: int | None, receipts: Receipts) -> list[Json]:
+        """What a first answer says is whether we may listen at all, so it is not waited for."""
+        is_idle = self._line.is_up and not receipts.open
+        return await self._api.updates(offset, POLL if is_idle else 0.0)

@@ -65,4 +65,4 @@ class House:
     clock: Clock
     notify: Callable[[OutboundMessage], Awaitable[None]]
     language: Callable[[Address], Language]
-    changed: Callable[[], None] = lambda: None
+    changed: Callable[[], None]

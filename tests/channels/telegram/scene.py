@@ -8,6 +8,7 @@ from typing import Self, TypeVar
 
 from nanobot.bus.spool import Spool
 from nanobot.channels.access import Access as Door
+from nanobot.channels.platform import PlatformStatus
 from nanobot.channels.telegram.channel import Telegram
 from nanobot.channels.telegram.settings import Access, House, MenuCommand, Webhook
 from nanobot.errors import LLMError, StoreError
@@ -68,6 +69,7 @@ class Scene:
             groups={str(GARDEN): "mention", str(KITCHEN): "reply"},
             store_all=[str(KITCHEN)],
         )
+        self.states: list[PlatformStatus] = []
         self.bot = self.make_bot()
         self._closing = AsyncExitStack()
 
@@ -89,6 +91,7 @@ class Scene:
             clock=self.clock,
             notify=self.spool.send,
             language=lambda _: "en",
+            changed=lambda: self.states.append(self.bot.status()),
         )
         access = Access(token=self.token, api_base=self.telegram.api_base, proxy=self.proxy)
         return Telegram(access, house, self.commands, self.webhook)

@@ -72,6 +72,21 @@ async def test_a_refused_token_is_told_and_never_shown(
     assert scene.bot.status().trouble == "the token is refused"
 
 
+async def test_how_it_goes_is_told_whenever_it_changes(scene: Scene, telegram: FakeTelegram) -> None:
+    telegram.will("getUpdates", CONFLICT)
+    scene.owner().says("hello")
+    async with scene.listening():
+        await scene.hears()
+    assert scene.bot.status().since is None
+    await scene.bot.aclose()
+    scene.owner().says("and again")
+    async with scene.listening():
+        await scene.hears()
+
+    assert [bool(state.since) for state in scene.states] == [False, True, True]
+    assert "409" in scene.states[0].trouble
+
+
 async def test_a_page_that_says_404_is_not_a_refused_token(scene: Scene, telegram: FakeTelegram) -> None:
     telegram.will("getMe", html(404))
     scene.owner().says("hello")
