@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: chat check test bench bench-recall crash clean help
+.PHONY: chat check test bench bench-recall crash soak clean help
 
 help:            ## Show this list
 	@grep -hE '^[a-z-]+: *[^#]*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 22
@@ -22,7 +22,10 @@ test: $(VENV)/.dev   ## Run the tests
 	@$(BIN)/pytest -m "not slow"
 
 crash: $(VENV)/.dev  ## kill -9 at random moments, then look what is left
-	@$(BIN)/pytest -n 0 -m slow tests/crash
+	@$(BIN)/pytest -n 0 -m slow tests/crash tests/bus
+
+soak: $(VENV)/.dev   ## Ten minutes of talk and mishaps on both chat platforms
+	@$(BIN)/pytest -n 0 -m slow tests/soak
 
 bench: $(VENV)/.dev  ## Measure, and print a table
 	@$(BIN)/python -m bench
