@@ -88,7 +88,8 @@ class Talk:
     asked: int = 0
     slowest: float = 0.0
 
-    async def go_on(self, until: float, chance: random.Random) -> None:
+    async def go_on(self, until: float) -> None:
+        chance = random.Random(self.number)
         while time.monotonic() < until:
             for _ in range(chance.choice([1, 1, 1, 2])):
                 self.ask(f"question {self.number}-{self.asked}")
