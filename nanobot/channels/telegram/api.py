@@ -18,6 +18,7 @@ from nanobot.channels.telegram.settings import Access
 
 os.environ.setdefault("PTB_TIMEDELTA", "1")  # else it warns whenever Telegram asks for a pause
 logging.getLogger("httpx").setLevel(logging.WARNING)  # at INFO it logs addresses, and the token is in them
+logging.getLogger("telegram.request.BaseRequest").setLevel(logging.CRITICAL)  # else each page of a proxy, in full
 
 T = TypeVar("T")
 Json = Mapping[str, Any]

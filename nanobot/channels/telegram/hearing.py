@@ -1,5 +1,6 @@
 """What people say: from Telegram's message to ours."""
 
+import logging
 from collections.abc import Sequence
 
 from telegram import Message, User
@@ -17,6 +18,8 @@ from nanobot.channels.telegram.people import address, is_nobody, is_private, pla
 from nanobot.channels.telegram.settings import House
 from nanobot.messages import InboundMessage
 from nanobot.ports import Publish
+
+log = logging.getLogger(__name__)
 
 _STRONGEST: Sequence[Meant] = ("command", "mention", "reply", "none")
 
@@ -57,6 +60,7 @@ class Hearing:
                 to_bot=admission.to_bot,
             )
         )
+        log.debug("telegram:%s: message %s is on the bus", first.chat_id, first.message_id)
 
     async def edited(self, message: Message) -> None:
         """Publish the new wording of a message; an edit that changes no words (a moving location) is none."""

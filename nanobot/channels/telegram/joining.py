@@ -5,7 +5,6 @@ import logging
 from telegram import Chat, ChatMemberUpdated
 
 from nanobot.channels.telegram.moved import Moved
-from nanobot.channels.telegram.people import plain_name
 from nanobot.channels.telegram.settings import NAME, House
 from nanobot.i18n import say
 from nanobot.messages import Address, OutboundMessage
@@ -30,6 +29,6 @@ class Joining:
         if change.chat.type not in _GROUPS or before not in _OUTSIDE or now in _OUTSIDE:
             return
         where = Address(NAME, str(await self._moved.original(change.chat.id)))
-        text = say("telegram.hello", self._house.language(where), group=plain_name(change.chat.title or ""))
+        text = say("telegram.hello", self._house.language(where))
         hello = f"{NAME}:{change.chat.id}:hello:{int(change.date.timestamp())}"
         await self._house.notify(OutboundMessage(id=hello, address=where, text=text, kind="notice"))

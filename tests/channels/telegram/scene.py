@@ -59,6 +59,7 @@ class Scene:
         self.media = MediaFolder(self.workspace)
         self.ears: Ears | None = Ears()
         self.webhook: Webhook | None = None
+        self.api_base = telegram.api_base
         self.proxy: str | None = None
         self.token = telegram.token
         self.full = False
@@ -93,7 +94,7 @@ class Scene:
             language=lambda _: "en",
             changed=lambda: self.states.append(self.bot.status()),
         )
-        access = Access(token=self.token, api_base=self.telegram.api_base, proxy=self.proxy)
+        access = Access(token=self.token, api_base=self.api_base, proxy=self.proxy)
         return Telegram(access, house, self.commands, self.webhook)
 
     async def reborn(self) -> None:

@@ -104,6 +104,7 @@ async def test_the_token_is_in_no_log(scene: Scene, telegram: FakeTelegram, capl
         await scene.hears()
 
     assert telegram.token not in caplog.text
+    assert "<html>" not in caplog.text
 
 
 async def test_what_is_not_on_disk_is_not_confirmed_and_comes_in_order(scene: Scene, telegram: FakeTelegram) -> None:
@@ -221,3 +222,26 @@ async def test_a_menu_that_is_refused_does_not_keep_it_from_listening(scene: Sce
 
     async with scene.listening():
         assert (await scene.hears()).text == "hello"
+
+
+async def test_a_proxy_carries_everything(scene: Scene, telegram: FakeTelegram) -> None:
+    scene.api_base, scene.proxy = "http://telegram.invalid", telegram.api_base
+    await scene.reborn()
+    scene.owner().sends(document=scene.world.document(b"x", "a.txt"))
+    async with scene.listening():
+        assert scene.content((await scene.hears()).files[0]) == b"x"
+    message = OutboundMessage(id="m", address=private(), text="hello")
+    await scene.bot.send(message, scene.bot.parts(message)[0], 0)
+
+    assert scene.world.chat(OWNER).shown[-1] == "hello"
+
+
+@pytest.mark.parametrize("scheme", ["socks5", "socks5h", "https"])
+async def test_other_kinds_of_proxies_are_known(scene: Scene, scheme: str) -> None:
+    scene.proxy = f"{scheme}://user:secret@127.0.0.1:9"
+    await scene.reborn()
+    async with scene.listening():
+        await scene.until(lambda: bool(scene.states))
+
+    assert "secret" not in scene.bot.status().trouble
+    assert "Connect" in scene.bot.status().trouble or "Proxy" in scene.bot.status().trouble
