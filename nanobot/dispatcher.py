@@ -16,6 +16,7 @@ from nanobot.ids import new_id
 from nanobot.lanes import Lanes
 from nanobot.messages import InboundMessage, OutboundMessage
 from nanobot.ports import Bus
+from nanobot.trace import at_work_on
 from nanobot.uncancelled import to_the_end
 
 log = logging.getLogger(__name__)
@@ -70,7 +71,7 @@ class Dispatcher:
                 if message.answers is not None and self._questions.answer(message):
                     await self._bus.finish([message], None)
                 elif (command := self._command(message)) and command[0].immediate:
-                    immediate.create_task(self._run_command(message, *command))
+                    immediate.create_task(self._handle(message))
                 elif message.answers is not None:
                     await self._bus.finish([message], self._too_late(message))
                 else:
@@ -78,6 +79,10 @@ class Dispatcher:
 
     async def _handle(self, message: InboundMessage) -> None:
         """Deal with a message whose turn has come. Whatever goes wrong, the person hears of it."""
+        with at_work_on(message.id):
+            await self._deal_with(message)
+
+    async def _deal_with(self, message: InboundMessage) -> None:
         if command := self._command(message):
             await self._run_command(message, *command)
             return

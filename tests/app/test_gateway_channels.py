@@ -107,5 +107,3 @@ async def test_what_was_written_while_the_gateway_was_away_is_answered(model: Fa
             await telegram.called("sendMessage")
             assert await gateway.stop() == 0
         assert telegram.world.chat(42).shown == ["plum", "You said plum."]
-
-

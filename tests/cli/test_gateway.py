@@ -36,7 +36,6 @@ def chat_in_tmux(home: Path, session: str = "default") -> Tmux:
 
 
 async def test_without_a_channel_it_says_what_to_write(private_home: Path) -> None:
-    private_home.mkdir()
     done = await nanobot(private_home, "gateway")
     assert (done.code, done.out) == (2, "")
     assert "@BotFather" in done.err
@@ -143,9 +142,7 @@ async def test_told_to_end_it_lets_a_turn_finish_and_begins_no_other(model: Fake
 async def test_a_turn_that_does_not_finish_in_time_is_finished_by_the_next_gateway(
     model: FakeOpenAI, private_home: Path
 ) -> None:
-    configure(
-        private_home, model.base_url, telegram=NOBODY, gateway={"health": "127.0.0.1:0", "drain": "0s"}
-    )
+    configure(private_home, model.base_url, telegram=NOBODY, gateway={"health": "127.0.0.1:0", "drain": "0s"})
     model.will(beginning("Half a sent", Hang()), say("A whole sentence."))
     async with GatewayProcess(private_home) as gateway:
         asked = asyncio.create_task(nanobot(private_home, "chat", "-m", "talk"))
@@ -222,7 +219,9 @@ async def test_what_nobody_was_there_to_see_is_shown_to_who_comes_next(model: Fa
 
 
 @needs_tmux
-async def test_a_script_neither_joins_nor_disturbs_the_turn_of_a_terminal(model: FakeOpenAI, private_home: Path) -> None:
+async def test_a_script_neither_joins_nor_disturbs_the_turn_of_a_terminal(
+    model: FakeOpenAI, private_home: Path
+) -> None:
     model.will(
         call(("exec", {"command": "echo hello"})),
         say("I ran it."),

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from socket import socket
 
 import msgspec
 
@@ -50,20 +51,24 @@ class SocketServer:
 
     async def run(self) -> None:
         """Serve until cancelled; then all connections are closed. Raises WorkspaceError."""
-        listening = bound(self._workspace)
-        try:
-            async with asyncio.TaskGroup() as connections:
+        with bound(self._workspace) as listening:
+            try:
+                await self._accept(listening)
+            finally:
+                removed(self._workspace)
 
-                def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-                    connections.create_task(self._connected(Wire(reader, writer)))
+    async def _accept(self, listening: socket) -> None:
+        async with asyncio.TaskGroup() as connections:
 
-                server = await asyncio.start_unix_server(connected, sock=listening, limit=LONGEST)
-                try:
-                    await asyncio.Event().wait()
-                finally:
-                    server.close()
-        finally:
-            removed(self._workspace)
+            def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                connections.create_task(self._connected(Wire(reader, writer)))
+
+            server = await asyncio.start_unix_server(connected, sock=listening, limit=LONGEST, start_serving=False)
+            try:
+                await server.start_serving()
+                await asyncio.Event().wait()
+            finally:
+                server.close()
 
     async def _connected(self, wire: Wire) -> None:
         try:
