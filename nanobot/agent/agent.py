@@ -4,7 +4,9 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
+from nanobot.agent.archive import Archive
 from nanobot.agent.context import ContextBuilder, Part, Prompt
 from nanobot.agent.conversation import Conversations, Interruption
 from nanobot.agent.models import Models
@@ -16,16 +18,27 @@ from nanobot.errors import LLMError, PromptTooBigError, StoreError
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
 from nanobot.loop import Loop
+from nanobot.memory.consolidator import Archiving
 from nanobot.memory.keeping import Asked
+from nanobot.memory.setbacks import Setback
 from nanobot.memory.shelves import Shelves
 from nanobot.memory.wishes import remember_request
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.ports import ModelInfo, Tool
+from nanobot.trace import at_work_on
 from nanobot.uncancelled import to_the_end
 
 log = logging.getLogger(__name__)
 
 IsStopping = Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`max_steps` of one turn; `compact_at` is the share of the context window that a request may fill."""
+
+    max_steps: int
+    compact_at: float
 
 
 class Agent:
@@ -37,19 +50,17 @@ class Agent:
         tools: Iterable[Tool],
         context: ContextBuilder,
         conversations: Conversations,
+        archive: Archive,
         shelves: Shelves,
-        *,
-        max_steps: int,
-        compact_at: float,
+        limits: Limits,
     ) -> None:
-        """`compact_at` is the share of the context window that a request may fill."""
         self._models = models
         self._tools = tuple(tools)
         self._context = context
         self._conversations = conversations
+        self._archive = archive
         self._shelves = shelves
-        self._max_steps = max_steps
-        self._compact_at = compact_at
+        self._limits = limits
         self._told: set[tuple[str, object]] = set()  # files that were too long, at this size, or unreadable
 
     async def run(self, turn: Turn, join: Join, is_stopping: IsStopping) -> OutboundMessage | None:
@@ -60,10 +71,14 @@ class Agent:
         answer is answered with a notice that says why; such a notice is never part of the conversation.
         However the turn ends, every message that it took is on disk, and the conversation is legal.
         """
+        with self._archive.background.answering():
+            return await self._run(turn, join, is_stopping)
+
+    async def _run(self, turn: Turn, join: Join, is_stopping: IsStopping) -> OutboundMessage | None:
         llm, tokens = self._models.get(turn.address.session_key)
         tools = () if llm.info.compact else self._tools
-        room = Room(llm.info, tokens, tokens.count_request([tool.spec for tool in tools]), self._compact_at)
-        run = RunningTurn(turn, self._conversations, self._context, room, join)
+        room = Room(llm.info, tokens, tokens.count_request([tool.spec for tool in tools]), self._limits.compact_at)
+        run = RunningTurn(turn, self._conversations, self._context, self._archive, room, join)
         try:
             past = await to_the_end(run.begin())
             if past and not (past.is_first and past.is_open):
@@ -71,7 +86,8 @@ class Agent:
             turn.started()
             await self._context.refresh(turn.scope)
             self._tell_of_files(turn, llm.info)
-            return await self._answer(run, Loop(llm, tools, max_steps=self._max_steps), turn)
+            with at_work_on(f"turn {turn.id}"):
+                return await self._answer(run, Loop(llm, tools, max_steps=self._limits.max_steps), turn)
         except asyncio.CancelledError:
             await to_the_end(run.broken("stopped" if is_stopping() else "interrupted"))
             raise
@@ -103,7 +119,7 @@ class Agent:
         conversation = await self._conversations.open(messages[0].address.session_key)
         for message in messages:
             if not (again and conversation.past(message.id)):
-                await conversation.enter(message.authority.scope.name)
+                await self._archive.enter(conversation, message.authority.scope)
                 await conversation.record(heard(message, self._context.runtime(message)), turn)
 
     async def status(self, address: Address, scope: Scope) -> tuple[int, int, Prompt]:
@@ -116,7 +132,15 @@ class Agent:
 
     async def reset(self, address: Address) -> None:
         """Start a session afresh."""
-        await (await self._conversations.open(address.session_key)).reset()
+        await self._archive.reset(await self._conversations.open(address.session_key))
+
+    async def compact(self, address: Address) -> Archiving:
+        """Archive a session now, while no turn runs in it; the last turns stay in view. Raises StoreError."""
+        return await self._archive.compact(await self._conversations.open(address.session_key))
+
+    def setback(self, address: Address) -> Setback | None:
+        """What keeps a session from being archived at the moment."""
+        return self._archive.consolidator.setback(address.session_key)
 
     def _tell_of_files(self, turn: Turn, model: ModelInfo) -> None:
         """Tell the person once of each file that cannot be read, or not whole."""

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
@@ -48,6 +48,10 @@ class Prompt:
 
     message: Message
     parts: Sequence[Part]
+
+    def telling(self, past: str) -> "Prompt":
+        """The same with a section on what was said before; the files come first, since they change less often."""
+        return Prompt(replace(self.message, content=f"{self.message.content}\n\n{past}"), self.parts) if past else self
 
     @property
     def cut(self) -> Sequence[Part]:

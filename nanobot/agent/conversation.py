@@ -63,6 +63,16 @@ class Conversation:
         return next(iter(self._session.messages[self._session.along :]), None)
 
     @property
+    def key(self) -> str:
+        """The session's."""
+        return self._session.key
+
+    @property
+    def in_view(self) -> frozenset[str]:
+        """The ids of the messages from `first` on."""
+        return frozenset(message.id for message in self._session.messages[self._session.along :])
+
+    @property
     def finished(self) -> str:
         """The id of the last message of the turns that are over, as far as the session holds them; "" if none is."""
         over = self._session.messages[: len(self._session.messages) - len(self._tail())]
@@ -126,11 +136,13 @@ class Conversation:
         await self.end(turn, "interrupted")
         return Interruption(asked, [call.name for call in calls])
 
-    async def enter(self, scope: str) -> None:
-        """What was said here in another scope is not replayed: the person's role has changed."""
+    async def enter(self, scope: str) -> bool:
+        """What was said here in another scope is not replayed: the person's role has changed. Whether that is so."""
         of_users = (message.scope for message in reversed(self._session.messages) if message.role == "user")
-        if next(filter(None, of_users), scope) != scope:
-            await self.reset()
+        if next(filter(None, of_users), scope) == scope:
+            return False
+        await self.reset()
+        return True
 
     async def reset(self) -> None:
         """Start afresh; what was said stays in the file."""

@@ -28,7 +28,10 @@ class Models:
 
     def get(self, session_key: str) -> tuple[LLM, TokenEstimator]:
         """The model that answers in this session, and how its tokens are counted."""
-        name = self.name_for(session_key)
+        return self.named(self.name_for(session_key))
+
+    def named(self, name: str) -> tuple[LLM, TokenEstimator]:
+        """The model of a preset. Raises KeyError for one that is not configured."""
         if name not in self._made:
             llm = self._presets[name]()
             self._made[name] = llm, TokenEstimator(llm.info.model)

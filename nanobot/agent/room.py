@@ -25,9 +25,13 @@ class Room:
     def left(self, prompt: Prompt) -> float:
         """Tokens for the conversation. Raises PromptTooBigError if the files leave hardly any."""
         fixed = self.tokens.tokens(self.fixed(prompt))
-        if self._limit - fixed < LEAST * self.model.context_window:
+        if not self.takes(prompt):
             raise PromptTooBigError(prompt.largest, fixed, self.model.context_window)
         return self._limit - fixed
+
+    def takes(self, prompt: Prompt) -> bool:
+        """Whether this prompt leaves room for a conversation."""
+        return self._limit - self.tokens.tokens(self.fixed(prompt)) >= LEAST * self.model.context_window
 
     def check(self, asked: Counts) -> None:
         """Raises LLMError if a request is longer than what the model can read and still answer."""

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypedDict
 
+from nanobot.agent.archive import Archive
 from nanobot.agent.context import ContextBuilder, Prompt
 from nanobot.agent.conversation import Conversation, Conversations
 from nanobot.agent.past import Past
@@ -28,7 +29,13 @@ class RunningTurn:
     """A turn at work in its conversation: what the loop is handed."""
 
     def __init__(
-        self, turn: Turn, conversations: Conversations, context: ContextBuilder, room: Room, join: Join
+        self,
+        turn: Turn,
+        conversations: Conversations,
+        context: ContextBuilder,
+        archive: Archive,
+        room: Room,
+        join: Join,
     ) -> None:
         self.room = room
         self._turn = turn
@@ -36,6 +43,7 @@ class RunningTurn:
         self._conversation: Conversation  # from `begin` on
         self._begun = False
         self._context = context
+        self._archive = archive
         self._join = join
         self._prompt: Prompt | None = None  # the same one for all steps of the turn
         self._asked = Counts()
@@ -58,7 +66,7 @@ class RunningTurn:
         self._conversation = await self._conversations.open(self._turn.address.session_key)
         past = self._conversation.past(first.id) if self._turn.again else None
         if past is None:
-            await self._conversation.enter(first.authority.scope.name)
+            await self._archive.enter(self._conversation, first.authority.scope)
             self._begun = True
             await self.hear(first)
         elif past.is_first and past.is_open:
@@ -73,8 +81,10 @@ class RunningTurn:
 
     async def messages(self) -> Sequence[Message]:
         model, tokens = self.room.model, self.room.tokens
-        prompt = self._prompt = self._prompt or self._context.prompt(model, self.caller.authority.scope)
-        await self._conversation.make_room(self.room.left(prompt), tokens)
+        prompt = self._prompt = self._prompt or await self._current_prompt()
+        if not self._conversation.fits(self.room.left(prompt), tokens):
+            await self._archive.make_room(self._conversation, self.room.left(prompt), tokens)
+            prompt = self._prompt = await self._current_prompt()
         messages = self._context.messages(model, prompt, self._conversation.replay())
         self._asked = self.room.fixed(prompt) + self._conversation.counts(tokens)
         self._asked_messages = len(messages)
@@ -82,10 +92,19 @@ class RunningTurn:
             self.room.check(self._asked)
         return messages
 
+    async def _current_prompt(self) -> Prompt:
+        """The files, and the earlier conversations as far as there is room for them."""
+        model, scope = self.room.model, self.caller.authority.scope
+        prompt = self._context.prompt(model, scope)
+        if model.compact:
+            return prompt
+        telling = prompt.telling(await self._archive.recollection.of(self._conversation, scope, model.context_window))
+        return telling if self.room.takes(telling) else prompt
+
     async def shrink(self) -> bool:
         tokens = self.room.tokens
         before = tokens.tokens(self._conversation.counts(tokens))
-        await self._conversation.make_room(before * SHRINK, tokens)
+        await self._archive.make_room(self._conversation, before * SHRINK, tokens)
         return tokens.tokens(self._conversation.counts(tokens)) < before
 
     async def record(self, message: Message) -> None:

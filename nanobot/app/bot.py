@@ -4,19 +4,22 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from threading import Lock
 
-from nanobot.agent.agent import Agent
+from nanobot.agent.agent import Agent, Limits
+from nanobot.agent.archive import Archive
 from nanobot.agent.context import Budgets, ContextBuilder
 from nanobot.agent.conversation import Conversations
 from nanobot.agent.languages import Languages
 from nanobot.agent.models import Models
 from nanobot.agent.questions import Questions
 from nanobot.agent.skills import Skills
+from nanobot.app.archive import build_archive
 from nanobot.app.models import build_models, replay_bytes
 from nanobot.commands.memory import memory_command, remember_command
 from nanobot.commands.model import model_command
 from nanobot.commands.router import Command, Router
 from nanobot.commands.session import (
     Lines,
+    compact_command,
     help_command,
     new_command,
     sessions_command,
@@ -39,6 +42,7 @@ from nanobot.messages import Address
 from nanobot.ports import Bus, Clock, Tool
 from nanobot.store.documents import CachedDocuments
 from nanobot.store.frontmatter import read_frontmatter
+from nanobot.store.history import History
 from nanobot.store.memory_folder import MemoryFolder
 from nanobot.store.repo.versions import GitVersions
 from nanobot.store.sessions import SessionManager
@@ -58,6 +62,7 @@ class Bot:
     router: Router
     models: Models
     languages: Languages
+    archive: Archive
 
     @property
     def commands(self) -> Sequence[Command]:
@@ -110,6 +115,8 @@ def build_bot(
     lanes, questions = Lanes(parallel=config.agent.parallel_sessions), Questions(ground.bus)
     models = build_models(config, ground.home, workspace, clock)
     store = SessionManager(workspace, fsync=config.sessions.fsync, replay_bytes=replay_bytes(config))
+    history = History(workspace, fsync=config.sessions.fsync)
+    archive = build_archive(config, clock, models, store, history, lanes)
     documents = CachedDocuments()
     files = Lock()  # held by whoever replaces one of the files that the tools, the history and the index all write
     versions = GitVersions(workspace, WithoutIndex(), clock, by_hand, files)
@@ -135,12 +142,13 @@ def build_bot(
         _tools(ground, questions, files, Remembering(objection, shelves.written, ToolChanges(keeping).keep)),
         context,
         Conversations(store, clock, STRATEGIES[config.memory.strategy]),
+        archive,
         shelves,
-        max_steps=config.agent.max_steps,
-        compact_at=config.memory.compact_at,
+        Limits(config.agent.max_steps, config.memory.compact_at),
     )
     listed = [
         new_command(agent),
+        compact_command(agent),
         stop_command(lanes),
         status_command(agent, models, status),
         model_command(models),
@@ -154,7 +162,7 @@ def build_bot(
     dispatcher = Dispatcher(
         ground.bus, lanes, agent, router, questions, languages, steer=config.agent.while_busy == "steer"
     )
-    return Bot(workspace, agent, dispatcher, router, models, languages)
+    return Bot(workspace, agent, dispatcher, router, models, languages, archive)
 
 
 def _tools(ground: Ground, questions: Questions, files: Lock, remembering: Remembering) -> Sequence[Tool]:

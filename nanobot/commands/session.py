@@ -1,12 +1,15 @@
-"""Commands about the conversation and the program: /help /new /stop /status /sessions."""
+"""Commands about the conversation and the program: /help /new /compact /stop /status /sessions."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from nanobot.agent.agent import Agent, too_long, unreadable
 from nanobot.agent.models import Models
 from nanobot.authority import Role
 from nanobot.commands.router import Answer, Call, Command
+from nanobot.errors import LLMErrorKind
 from nanobot.lanes import Lanes
+from nanobot.memory.consolidator import Archiving
+from nanobot.memory.setbacks import Setback
 from nanobot.ports import SessionStore
 
 MOST_SESSIONS = 20
@@ -36,6 +39,19 @@ def new_command(agent: Agent) -> Command:
     return Command("new", handle, aliases=("clear",))
 
 
+def compact_command(agent: Agent) -> Command:
+    """/compact: what was said becomes an episode now, and leaves the view."""
+
+    async def handle(call: Call) -> Answer:
+        done = await agent.compact(call.message.address)
+        lines = [_compacted(call, done)]
+        if not done.is_whole and (setback := agent.setback(call.message.address)):
+            lines.append(_set_back(call, setback))
+        return Answer("\n".join(lines), failed=not done.is_whole)
+
+    return Command("compact", handle)
+
+
 def stop_command(lanes: Lanes) -> Command:
     async def handle(call: Call) -> Answer:
         stopped, kept = await lanes.stop(call.message.address.session_key)
@@ -59,6 +75,8 @@ def status_command(agent: Agent, models: Models, more: Lines | None = None) -> C
         ]
         lines += [unreadable(part, call.language) for part in prompt.unreadable]
         lines += [too_long(part, call.language) for part in prompt.cut]
+        if setback := agent.setback(address):
+            lines.append(_set_back(call, setback))
         lines += await more(call) if more else []
         return Answer("\n".join(lines))
 
@@ -83,3 +101,37 @@ def sessions_command(store: SessionStore) -> Command:
         return Answer("\n".join(rows) or call.say("command.no_sessions"))
 
     return Command("sessions", handle, immediate=True, role=Role.OWNER)
+
+
+def _compacted(call: Call, done: Archiving) -> str:
+    if not done.episodes:
+        return call.say("consolidation.nothing_new" if done.is_whole else "consolidation.nothing_done")
+    first, last = done.episodes[0].cursor, done.episodes[-1].cursor
+    numbers = str(first) if first == last else f"{first}–{last}"
+    key = "shortened" if any(episode.raw for episode in done.episodes) else "summarised"
+    return call.say(f"consolidation.{key}", messages=done.messages, numbers=numbers)
+
+
+def _set_back(call: Call, setback: Setback) -> str:
+    minutes = max(1, round(setback.seconds / 60))
+    return call.say(
+        "consolidation.set_back", reason=call.say(f"consolidation.{_CAUSES[setback.kind]}"), minutes=minutes
+    )
+
+
+_CAUSES: Mapping[LLMErrorKind, str] = {
+    "auth": "no_access",
+    "model": "no_access",
+    "quota": "no_quota",
+    "rate_limit": "busy",
+    "server": "busy",
+    "timeout": "unreachable",
+    "network": "unreachable",
+    "engine": "no_access",
+    "context": "unusable",
+    "request": "unusable",
+    "filtered": "unusable",
+    "empty": "unusable",
+    "protocol": "unusable",
+    "cut": "unreachable",
+}

@@ -39,10 +39,11 @@ class Background(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Archiving:
-    """What came of it: the episodes that were made, and how many messages are in them."""
+    """What came of it: the new episodes, how many messages are in them, and whether that is all there was."""
 
     episodes: Sequence[Episode] = ()
     messages: int = 0
+    is_whole: bool = False
 
 
 class Consolidator:
@@ -127,19 +128,20 @@ class Consolidator:
         async with self._locks.setdefault(session, asyncio.Lock()):
             before = await self._heal(session)
             made: list[Episode] = []
-            count = 0
+            count, is_enough = 0, False
             for part in _due(await self._sessions.unarchived(session), through):
                 rest = part
                 while rest:
+                    if is_enough:
+                        return Archiving(made, count)
                     draft = await self._draft(Stretch(session, rest, before), slot)
                     if draft is None or not await self._still_there(session, rest[: draft.count]):
                         return Archiving(made, count)
                     made.append(await self._keep(session, draft.episode))
                     count += draft.count
                     rest, before = rest[draft.count :], draft.episode.scope
-                    if len(made) == MOST_PIECES or self._setbacks.of(session):
-                        return Archiving(made, count)
-            return Archiving(made, count)
+                    is_enough = len(made) == MOST_PIECES or self._setbacks.of(session) is not None
+            return Archiving(made, count, is_whole=True)
 
     async def _heal(self, session: str) -> Scope | None:
         """Mark what is in an episode already; returns the scope of the newest one."""

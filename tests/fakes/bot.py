@@ -5,29 +5,44 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from nanobot.agent.agent import Agent
+from nanobot.agent.agent import Agent, Limits
+from nanobot.agent.archive import Archive
+from nanobot.agent.background import Background
 from nanobot.agent.context import Budgets, ContextBuilder
 from nanobot.agent.conversation import Conversations
 from nanobot.agent.languages import Languages
 from nanobot.agent.models import Models
 from nanobot.agent.questions import Questions
+from nanobot.agent.recollection import Recollection
 from nanobot.agent.skills import Skills
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.bus.memory import MemoryBus
 from nanobot.commands.model import model_command
 from nanobot.commands.router import Command, Router
-from nanobot.commands.session import help_command, new_command, sessions_command, status_command, stop_command
+from nanobot.commands.session import (
+    compact_command,
+    help_command,
+    new_command,
+    sessions_command,
+    status_command,
+    stop_command,
+)
 from nanobot.dispatcher import Dispatcher
 from nanobot.ids import new_id
 from nanobot.lanes import Lanes
+from nanobot.memory.archivist import Archivist
+from nanobot.memory.consolidator import Consolidator
 from nanobot.memory.shelves import Shelves
 from nanobot.memory.strategies import STRATEGIES
+from nanobot.memory.summariser import Summariser
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress, Sender
 from nanobot.ports import LLM, Bus, Tool
 from nanobot.store.documents import CachedDocuments
 from nanobot.store.frontmatter import read_frontmatter
+from nanobot.store.history import History
 from nanobot.store.memory_folder import MemoryFolder
 from nanobot.store.sessions import SessionManager
+from nanobot.tokens import TokenEstimator
 from nanobot.workspace import Workspace
 from tests.fakes.clock import FakeClock
 
@@ -63,8 +78,12 @@ class Bot:
         strategy: str = "layered",
         store: SessionManager | None = None,
         bus: Bus | None = None,
+        summariser: LLM | None = None,
     ) -> None:
-        """`bus` stands in for the one in memory; then its messages are fetched from it, not with `hear`."""
+        """`bus` stands in for the one in memory; then its messages are fetched from it, not with `hear`.
+
+        Without a `summariser` nothing is done in the background.
+        """
         self.workspace = Workspace(root)
         self.workspace.memory.mkdir(parents=True, exist_ok=True)
         self.clock = FakeClock()
@@ -83,24 +102,52 @@ class Bot:
         )
         skills = Skills(self.workspace.skills, self.documents, read_frontmatter)
         context = ContextBuilder(self.workspace, self.documents, self.shelves, skills, budgets, self.clock)
+        self.summariser = summariser
+        self.history = History(self.workspace, fsync=False)
+        self.background = Background(self.clock)
         presets = {model.info.preset: (lambda model=model: model) for model in models}
         self.models = Models(presets, next(iter(presets)), NoChoices())
+        self.consolidator = self._consolidator()
+        archive = Archive(
+            self.consolidator,
+            Recollection(self.history),
+            self.background,
+            self.clock,
+            summary_first=strategy == "summary",
+        )
         self.agent = Agent(
             self.models,
             tools,
             context,
             Conversations(self.store, self.clock, STRATEGIES[strategy]),
+            archive,
             self.shelves,
-            max_steps=max_steps,
-            compact_at=compact_at,
+            Limits(max_steps, compact_at),
         )
         self.dispatcher = Dispatcher(
             self.bus, self.lanes, self.agent, self._router(), self.questions, Languages("auto", "en"), steer=steer
         )
 
+    def _consolidator(self) -> Consolidator:
+        tokens = TokenEstimator()
+
+        def model_of(session: str) -> tuple[LLM, TokenEstimator]:
+            return (self.summariser, tokens) if self.summariser else self.models.get(session)
+
+        return Consolidator(
+            self.store,
+            self.history,
+            Archivist(Summariser(model_of), self.clock),
+            self.background,
+            self.clock,
+            rest=1800.0,
+            is_busy=self.lanes.is_busy,
+        )
+
     def _router(self) -> Router:
         commands: list[Command] = [
             new_command(self.agent),
+            compact_command(self.agent),
             stop_command(self.lanes),
             model_command(self.models),
             sessions_command(self.store),
@@ -110,14 +157,18 @@ class Bot:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Bot"]:
-        task = asyncio.create_task(self.dispatcher.run())
+        tasks = [asyncio.create_task(self.dispatcher.run())]
+        if self.summariser:
+            tasks.append(asyncio.create_task(self.background.run()))
         try:
             yield self
         finally:
-            task.cancel()
-            await asyncio.wait([task])
-            if not task.cancelled() and (error := task.exception()):
-                raise error
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            for task in tasks:
+                if not task.cancelled() and (error := task.exception()):
+                    raise error
 
     async def say(self, text: str, *, at: Address = ADDRESS, answers: str | None = None, sender: str = "local") -> None:
         await self.bus.publish(
