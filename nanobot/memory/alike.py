@@ -5,7 +5,7 @@ from typing import Literal
 
 from nanobot.memory.recall.words import is_stop, words_of
 
-Difference = Literal["number", "date", "negation", "name"]
+Difference = Literal["date", "number", "negation", "name"]
 
 _NUMBER = re.compile(
     r"\d+|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|once|twice|both)\b"
@@ -46,14 +46,15 @@ def difference(one: str, other: str) -> Difference | None:
     In scripts without capitals and blanks a name cannot be told from other words, so that any word counts as one.
     """
     patterns: tuple[tuple[Difference, re.Pattern[str]], ...] = (
-        ("number", _NUMBER),
         ("date", _DATE),
+        ("number", _NUMBER),
         ("negation", _NEGATION),
     )
     for kind, pattern in patterns:
         if _found(pattern, one) != _found(pattern, other):
             return kind
-    return "name" if _names(one) != _names(other) or _unspaced(one) != _unspaced(other) else None
+    is_other = _names(one) - _words(other) or _names(other) - _words(one) or _unspaced(one) != _unspaced(other)
+    return "name" if is_other else None
 
 
 def _found(pattern: re.Pattern[str], text: str) -> set[str]:
@@ -61,7 +62,13 @@ def _found(pattern: re.Pattern[str], text: str) -> set[str]:
 
 
 def _names(text: str) -> set[str]:
-    return {name.casefold().removesuffix("'s") for name in _NAME.findall(text) if not all(map(is_stop, words_of(name)))}
+    """The words in capitals, as they are compared: at the beginning of a sentence they may be any word."""
+    found = {word for name in _NAME.findall(text) for word in words_of(name) if not is_stop(word)}
+    return found & _words(text)
+
+
+def _words(text: str) -> set[str]:
+    return set(words_of(text))
 
 
 def _unspaced(text: str) -> set[str]:

@@ -135,7 +135,7 @@ class Dream:
 
     async def _batch(self, run: _Run) -> DreamReport:
         cursor = await self._cursor()
-        land = Land(self._stores.versions, self._clock, self._limits)
+        land = Land(self._stores, self._clock, self._limits)
         await land.commit_hand_edits()
         batch = await next_batch(self._stores, cursor, self._limits, run.diary.batch)
         if not batch.episodes:

@@ -2,14 +2,14 @@
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from nanobot.authority import Scope, least
 from nanobot.errors import VersionError
 from nanobot.memory import commits, tombstones
 from nanobot.memory.commits import Commit, Operation
 from nanobot.memory.dream.ages import MOST, Ages
-from nanobot.memory.dream.batch import Batch
+from nanobot.memory.dream.batch import Batch, Stores
 from nanobot.memory.dream.draft import Draft, Places
 from nanobot.memory.dream.evidence import Evidence
 from nanobot.memory.dream.gate import Gate
@@ -17,7 +17,7 @@ from nanobot.memory.dream.limits import Limits
 from nanobot.memory.dream.proposals import Proposal
 from nanobot.memory.dream.refused import Refused
 from nanobot.memory.dream.report import Change, Left
-from nanobot.ports import Clock, Edit, VersionStore
+from nanobot.ports import Clock, Edit
 
 log = logging.getLogger(__name__)
 
@@ -57,8 +57,9 @@ class _Whole:
 class Land:
     """The memory of all scopes, as it is: drafts are begun on it, and at the end put down on it."""
 
-    def __init__(self, versions: VersionStore, clock: Clock, limits: Limits) -> None:
-        self._versions = versions
+    def __init__(self, stores: Stores, clock: Clock, limits: Limits) -> None:
+        self._versions = stores.versions
+        self._episodes = stores.episodes
         self._clock = clock
         self._limits = limits
         self._skipped: set[str] = set()
@@ -69,11 +70,12 @@ class Land:
         self._skipped |= (await self._versions.commit_hand_edits()).skipped.keys()
 
     async def open(self, scope: Scope) -> tuple[Draft, Collection[tombstones.Tombstone], Ages]:
-        """The files of a scope, its tombstones, and how old its memories are. Raises VersionError."""
+        """The files of a scope, its tombstones, and how old its memories are. Raises VersionError, StoreError."""
         files = await self._versions.files([*Places(scope).within, tombstones.FOLDER])
         if scope not in self._ages:
             self._ages[scope] = await self._read_ages(scope)
-        buried = [stone for stone in tombstones.read(files).values() if stone.scope == scope.name]
+        own = [stone for stone in tombstones.read(files).values() if stone.scope == scope.name]
+        buried = [await self._with_messages(stone) for stone in own]
         return Draft.of(scope, files, self._skipped), buried, self._ages[scope]
 
     def gate(self, scope: Scope, batch: Batch, buried: Collection[tombstones.Tombstone], ages: Ages) -> Gate:
@@ -117,6 +119,16 @@ class Land:
                 whole.edits |= edits
                 whole.changes += [Change(scope, operation) for operation in operations]
         return whole
+
+    async def _with_messages(self, stone: tombstones.Tombstone) -> tombstones.Tombstone:
+        """The tombstone that knows its episodes by their messages, too: they may have become another episode."""
+        names: list[str] = []
+        for name in stone.evidence:
+            kind, _, number = name.partition(":")
+            episode = await self._episodes.get(int(number)) if kind == "episode" and number.isdecimal() else None
+            if episode is not None:
+                names += [*episode.messages, *(message for fact in episode.facts for message in fact.messages)]
+        return replace(stone, evidence=(*stone.evidence, *names))
 
     async def _read_ages(self, scope: Scope) -> Ages:
         try:

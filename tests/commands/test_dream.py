@@ -1,0 +1,80 @@
+"""/dream: run now, and say what changed."""
+
+from pathlib import Path
+
+import pytest
+
+from nanobot.authority import Authority, Origin, Role, Scope
+from nanobot.commands.dream import dream_command
+from nanobot.commands.router import Answer, Call
+from nanobot.errors import LLMError
+from nanobot.i18n import Language
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
+from tests.fakes.dreamers import keen
+from tests.memory.dream.bedroom import MEMORY, OWNER, Bedroom, Line
+
+BOB = Scope.person("telegram", "7")
+
+
+@pytest.fixture
+async def bedroom(tmp_path: Path) -> Bedroom:
+    return await Bedroom(tmp_path / "workspace").began()
+
+
+async def ask(bedroom: Bedroom, scope: Scope = OWNER, language: Language = "en") -> tuple[Answer, list[str]]:
+    sent: list[str] = []
+
+    async def send(message: OutboundMessage) -> None:
+        sent.append(message.text)
+
+    role, origin = (Role.OWNER, Origin.OWNER) if scope.is_owner else (Role.MEMBER, Origin.PERSON)
+    message = InboundMessage(
+        id="x",
+        address=Address("telegram", "1"),
+        sender=Sender("1"),
+        authority=Authority(role, scope, origin),
+        text="/dream",
+    )
+    return await dream_command(bedroom.dream, send).handler(Call(message, "", language)), sent
+
+
+async def test_it_says_what_it_reads_and_then_what_changed(bedroom: Bedroom) -> None:
+    await bedroom.happened("my dog is called Pixel", facts=["the dog is called Pixel"])
+    bedroom.answers(keen)
+
+    answer, sent = await ask(bedroom)
+
+    assert "new in MEMORY.md: the dog is called Pixel" in answer.text
+    assert not answer.failed
+    assert len(sent) == 1
+    assert "1 to 1" in sent[0]
+    assert "Pixel" in bedroom.read(MEMORY)
+
+
+async def test_with_nothing_new_it_answers_at_once(bedroom: Bedroom) -> None:
+    answer, sent = await ask(bedroom, language="zh")
+
+    assert "没有新的对话" in answer.text
+    assert sent == []
+
+
+async def test_what_failed_is_said_in_plain_words(bedroom: Bedroom) -> None:
+    await bedroom.happened("hello")
+    bedroom.answers(LLMError("quota"))
+
+    answer, _ = await ask(bedroom)
+
+    assert answer.failed
+    assert "nothing is lost" in answer.text
+
+
+async def test_each_person_hears_about_their_own_memory_only(bedroom: Bedroom) -> None:
+    await bedroom.happened("my dog is called Pixel", facts=["the dog is called Pixel"])
+    line = Line("my cat is called Mia", origin=Origin.PERSON)
+    await bedroom.happened(line, facts=["the cat is called Mia"], scope=BOB, session="telegram:7")
+    bedroom.answers(keen)
+
+    answer, _ = await ask(bedroom, BOB)
+
+    assert "Mia" in answer.text
+    assert "Pixel" not in answer.text

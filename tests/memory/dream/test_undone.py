@@ -1,0 +1,133 @@
+"""What a person undid does not come back, unless something new speaks for it."""
+
+from nanobot.memory.tombstones import Tombstone, bury, encode
+from nanobot.ports import Edit, Episode
+from tests.fakes.dreamers import add, data_of, keen, lazy, merge, note, remove, wants
+from tests.memory.dream.bedroom import BASE, MEMORY, Bedroom
+
+
+async def undo(bedroom: Bedroom) -> list[Tombstone]:
+    """Takes back the newest dream, as the command does: the files, and a tombstone for each operation."""
+    newest = (await bedroom.versions.log(1, author="dream"))[0]
+    [commit] = (await bedroom.commits())[:1]
+    at = bedroom.clock.now().isoformat()
+    stones = [stone for one in commit.operations for stone in bury(one, scope="owner", at=at)]
+    before = await bedroom.versions.files_at(newest.parent or "")
+    now = await bedroom.versions.files()
+    edits = {path: Edit(now.get(path), before.get(path)) for path in newest.paths}
+    edits |= {stone.path: Edit(None, encode(stone)) for stone in stones}
+    await bedroom.versions.commit(edits, "undone")
+    return stones
+
+
+async def test_the_same_words_do_not_bring_back_what_was_undone_and_the_cursor_stays(bedroom: Bedroom) -> None:
+    await bedroom.happened("the standup is at 9:30", facts=["the standup is at 9:30"])
+    await bedroom.sleep(keen)
+    await undo(bedroom)
+    assert bedroom.read(MEMORY) == BASE[MEMORY]
+    assert await bedroom.book.cursor() == 1
+    await bedroom.episodes.append(await _again(bedroom))  # the same messages, summarised once more
+
+    report = await bedroom.sleep(wants(add("standup every day at 9:30", "2.1"), add("standup at 9:30", "m1")))
+
+    assert [left.kind for left in report.left] == ["undone", "undone"]
+    assert bedroom.read(MEMORY) == BASE[MEMORY]
+    shown = data_of(bedroom.llm.requests[0], "undone")
+    assert [row["claim"] for row in shown] == ["the standup is at 9:30"]
+
+
+async def test_new_words_may_and_the_commit_says_so(bedroom: Bedroom) -> None:
+    await bedroom.happened("the standup is at 9:30", facts=["the standup is at 9:30"])
+    await bedroom.sleep(keen)
+    await undo(bedroom)
+    await bedroom.happened("no really, the standup is at 9:30", facts=["the standup is at 9:30"])
+
+    report = await bedroom.sleep(keen)
+
+    assert "the standup is at 9:30" in bedroom.read(MEMORY)
+    [operation] = (await bedroom.commits())[0].operations
+    assert operation.remark == "was undone on 2026-03-02; this evidence is new"
+    assert "(undone before, but it came up again)" in report.told("en", report.changes[0].scope)
+
+
+async def test_only_what_comes_after_is_read_after_an_undo(bedroom: Bedroom) -> None:
+    for number in range(1, 7):
+        await bedroom.happened(f"thing {number} is blue", facts=[f"thing {number} is blue"])
+        if number in (3, 6):
+            await bedroom.sleep(keen)
+    await undo(bedroom)
+    for number in (7, 8):
+        await bedroom.happened(f"thing {number} is blue", facts=[f"thing {number} is blue"])
+
+    await bedroom.sleep(keen)
+
+    assert [row["episode"] for row in data_of(bedroom.llm.requests[0], "episodes")] == [7, 8]
+    kept = [number for number in range(1, 9) if f"thing {number} is blue" in bedroom.read(MEMORY)]
+    assert kept == [1, 2, 3, 7, 8]
+    assert await bedroom.book.cursor() == 8
+
+
+async def test_what_was_removed_and_put_back_is_not_removed_again(bedroom: Bedroom) -> None:
+    await bedroom.happened("the roses are red no longer")
+    await bedroom.sleep(wants(remove("the roses are red", 1)))
+    await undo(bedroom)
+    await bedroom.episodes.append(await _again(bedroom))
+
+    report = await bedroom.sleep(wants(remove("the roses are red", 2)))
+
+    assert [left.kind for left in report.left] == ["undone"]
+    assert "the roses are red" in bedroom.read(MEMORY)
+
+
+async def test_a_note_and_a_merge_that_were_undone_are_not_made_again(bedroom: Bedroom) -> None:
+    bedroom.write("memory/a.md", "- oaks stand left\n")
+    bedroom.write("memory/b.md", "- ferns grow below\n")
+    await bedroom.happened("the robot needs two motors")
+    both = wants(
+        note("robot", "the robot needs two motors", 1),
+        merge(["a", "b"], "c", "- oaks stand left\n- ferns grow below\n"),
+    )
+    await bedroom.sleep(both)
+    await undo(bedroom)
+    await bedroom.episodes.append(await _again(bedroom))
+
+    report = await bedroom.sleep(
+        wants(
+            note("robots", "the robot needs two motors", 2),
+            merge(["b", "a"], "d", "- oaks stand left\n- ferns grow below\n"),
+        )
+    )
+
+    assert [left.kind for left in report.left] == ["undone", "undone"]
+    assert bedroom.read("memory/a.md")
+
+
+async def test_the_tombstones_of_others_do_not_count(bedroom: Bedroom) -> None:
+    stone = Tombstone(scope="person:telegram-7", undone="add", at="2026", claim="the dog is called Pixel")
+    await bedroom.edit(stone.path, encode(stone).decode())
+    await bedroom.happened("the dog is called Pixel")
+
+    await bedroom.sleep(wants(add("the dog is called Pixel", 1)))
+
+    assert "Pixel" in bedroom.read(MEMORY)
+    assert data_of(bedroom.llm.requests[0], "undone") == []
+
+
+async def test_what_is_undone_while_the_model_thinks_counts(bedroom: Bedroom) -> None:
+    await bedroom.happened("the dog is called Pixel")
+    stone = Tombstone(scope="owner", undone="add", at="2026", claim="the dog is called Pixel", evidence=("episode:1",))
+
+    def thinks(request: object, stream: object) -> object:
+        (bedroom.root / stone.path).parent.mkdir(parents=True, exist_ok=True)
+        (bedroom.root / stone.path).write_bytes(encode(stone))
+        return wants(add("the dog is called Pixel", 1))
+
+    report = await bedroom.sleep(thinks, lazy)  # type: ignore[arg-type]  # its types are wider than they need to be
+
+    assert [left.kind for left in report.left] == ["undone"]
+    assert bedroom.read(MEMORY) == BASE[MEMORY]
+
+
+async def _again(bedroom: Bedroom) -> Episode:
+    [first] = await bedroom.episodes.after(0, 1)
+    return first
