@@ -178,9 +178,7 @@ class Soak:
                         not talking
                     ):  # what is said on Discord before the bot ever saw the chat is lost: that is promised
                         await gateway.says("^discord: up as")
-                        talking = [
-                            tasks.create_task(talk.go_on(end, random.Random(talk.number))) for talk in self.talks
-                        ]
+                        talking = [tasks.create_task(talk.go_on(end)) for talk in self.talks]
                     self.memory.clear()
                     watching = asyncio.create_task(self.watch(gateway))
                     if life < LIVES - 1:
