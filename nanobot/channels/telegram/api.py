@@ -30,6 +30,7 @@ READ_SECONDS = 30.0
 """How long an answer may take; then nobody knows whether the request arrived."""
 
 _BATCH = 100
+_LONGEST_REASON = 300
 
 
 @cache
@@ -104,8 +105,9 @@ class Api:
             raise failure(error, self.plain(error)) from None
 
     def plain(self, error: Exception) -> str:
-        """What an error says, without the token."""
-        return self.access.without_token(str(error) or type(error).__name__)
+        """What an error says, without the token, and without the page that came in place of an answer."""
+        words = (str(error) or type(error).__name__).partition(". Parsing the server response")[0]
+        return self.access.without_token(words)[:_LONGEST_REASON]
 
     async def aclose(self) -> None:
         """Close the connections; `introduce` opens them again."""
