@@ -15,6 +15,7 @@ CORE = (
     "commands",
     "dispatcher",
     "errors",
+    "forgotten",
     "history",
     "i18n",
     "ids",

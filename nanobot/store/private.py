@@ -52,13 +52,13 @@ def replace(path: Path, data: bytes, mode: int, only_if: Callable[[], bool] = la
 
 
 class GrowingFile:
-    """A new private file that is written piece by piece: nobody sees it before `keep`, nothing stays without it.
+    """A private file that is written piece by piece: nobody sees it before `keep`, nothing stays without it.
 
     Each method blocks; for use in a thread. Raises OSError.
     """
 
     def __init__(self, path: Path) -> None:
-        """`path` must not exist; its folder must."""
+        """`keep` puts it in the place of `path`, whose folder must exist."""
         self.path = path
         self._temp = _temp_beside(path)
         self._file = os.fdopen(_create(self._temp), "wb")

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 from collections import OrderedDict, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -88,6 +88,17 @@ class SessionManager:
             self._opened.pop(key, None)
             self._bad.pop(path, None)
             return await to_the_end(asyncio.to_thread(self._delete, key, path))
+
+    async def revise(self, key: str, work: Callable[[Path], None]) -> None:
+        """Have a conversation's file written anew while nobody adds to it; what is open is read anew. Blocks nobody.
+
+        Raises StoreError.
+        """
+        path = self._files.path(key)
+        async with self._lock(key):
+            self._opened.pop(key, None)
+            self._bad.pop(path, None)
+            await to_the_end(asyncio.to_thread(self._revise, path, work))
 
     def _lock(self, key: str) -> asyncio.Lock:
         lock = self._locks.get(key)
@@ -219,6 +230,12 @@ class SessionManager:
             return None
         updated = updated or datetime.fromtimestamp(info.st_mtime).astimezone().isoformat(timespec="milliseconds")
         return SessionInfo(key, updated, info.st_size, len(self._bad.get(path, ()))) if info.st_size else None
+
+    def _revise(self, path: Path, work: Callable[[Path], None]) -> None:
+        try:
+            work(path)
+        except OSError as error:
+            raise StoreError(f"{path} could not be written: {error.strerror or error}") from error
 
     def _delete(self, key: str, path: Path) -> bool:
         try:

@@ -1,0 +1,159 @@
+"""By which words a text is recognised as one that tells what is to be forgotten."""
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+FORGOTTEN = "[forgotten]"
+"""Stands where something was said, so that what stands around it stays whole."""
+
+LEAST_COPY = 12
+"""Characters of a line that is recognised wherever it was copied to; a shorter one may be anybody's."""
+
+_FEW = 32
+_COPYING = ("relevant_memories", '"role":"tool"')
+"""Where copies stand in a conversation. Looking for many lines in everything takes too long."""
+
+_MOST_COMPARED = 60  # characters: what is longer may have been cut where it is shown
+_UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_LETTER = rf"[^\W{_UNSPACED}]"
+_NUMBERED = re.compile(r"^\s*(?:\d+[\t:|→]\s*)?")
+_BULLET = re.compile(r"^(?:[-*+•>](?:\s+|$))+")
+_DATE = re.compile(r" \(\d{4}-\d{2}-\d{2}\)$")
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
+
+
+@dataclass(frozen=True)
+class Traces:
+    """Terms that must all stand in one line, and whole lines, as `plain` has them.
+
+    `lines` are of what was said: where one was copied to, it goes. `claims` are lines of memory.
+    """
+
+    terms: tuple[str, ...] = ()
+    lines: frozenset[str] = frozenset()
+    claims: frozenset[str] = frozenset()
+
+    def name(self, text: str) -> bool:
+        """Whether all the terms stand in one line of the text. Case and width do not count; words are whole words."""
+        if not self.terms or not self.may_name(text):
+            return False
+        return any(self._names(line) for line in text.split("\n"))
+
+    def may_name(self, text: str) -> bool:
+        """A quick look whether `name` could say yes to this text, or to a part of it."""
+        seen = _folded(text)
+        return bool(self.terms) and all(word in seen for word in self._words)
+
+    def may_show(self, text: str) -> bool:
+        """A quick look whether `show` could say yes to this text, to a part of it, or to what JSON has made of it."""
+        if self.may_name(text):
+            return True
+        if len(self._anchors) > _FEW:
+            return any(mark in text for mark in _COPYING)
+        seen = _folded(text)
+        return any(anchor in seen for anchor in self._anchors)
+
+    def tell(self, text: str) -> bool:
+        """Whether a line of the text names it, or is one of the lines."""
+        return self.name(text) or (bool(self._long) and any(plain(line) in self._long for line in text.split("\n")))
+
+    def claim(self, line: str) -> bool:
+        """Whether one line of memory goes."""
+        return self.name(line) or plain(line) in self.claims
+
+    def show(self, text: str) -> bool:
+        """Whether the text tells it, or holds one of the lines, or the beginning of one, among other words."""
+        return self.tell(text) or (bool(self._long) and any(self._quotes(line) for line in text.split("\n")))
+
+    def without(self, text: str, *, quoted: bool = False) -> str:
+        """The text without the lines that tell it; with `quoted` also without those that hold it among other words."""
+        is_meant = self.show if quoted else self.tell
+        if not is_meant(text):
+            return text
+        return "\n".join(line for line in text.split("\n") if not is_meant(line))
+
+    def stand_in(self, data: bytes) -> bool:
+        """Whether these bytes, whatever they are, show it: as text, or as text that JSON has escaped."""
+        text = data.decode("utf-8", "replace")
+        return any(self.show(form) for form in _forms(text))
+
+    def _names(self, line: str) -> bool:
+        seen = _folded(line)
+        return all(pattern.search(seen) for pattern in self._patterns)
+
+    def _quotes(self, line: str) -> bool:
+        seen = _normal(line)
+        for at in range(len(seen) - LEAST_COPY + 1):
+            heads = self._by_start.get(seen[at : at + LEAST_COPY])
+            if heads and any(seen.startswith(head, at) for head in heads):
+                return True
+        return False
+
+    @cached_property
+    def _long(self) -> frozenset[str]:
+        return frozenset(line for line in self.lines | self.claims if len(line) >= LEAST_COPY)
+
+    @cached_property
+    def _anchors(self) -> frozenset[str]:
+        """Of each line a word by which it is looked for."""
+        return frozenset(max(re.findall(r"\w+", line), key=len, default="") for line in self._long)
+
+    @cached_property
+    def _by_start(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for line in self._long:
+            found.setdefault(line[:LEAST_COPY], []).append(line[:_MOST_COMPARED])
+        return found
+
+    @cached_property
+    def _words(self) -> Sequence[str]:
+        """The longest word of each term."""
+        return [max(_folded(term).split(), key=len, default="") for term in self.terms]
+
+    @cached_property
+    def _patterns(self) -> Sequence[re.Pattern[str]]:
+        return [_pattern(term) for term in self.terms]
+
+
+def terms_in(words: str) -> tuple[str, ...]:
+    """What a person typed as terms: each word is one, and so is what stands in quotation marks."""
+    found = re.findall(r'["“”]([^"“”]+)["“”]|([^\s"“”]+)', words)
+    return tuple(dict.fromkeys(term for quoted, word in found if (term := " ".join((quoted or word).split()))))
+
+
+def plain(line: str) -> str:
+    """What makes two lines the same: their words, without number, bullet, date, case and full stop."""
+    words = _BULLET.sub("", _NUMBERED.sub("", line, count=1).strip(), count=1)
+    return _normal(_DATE.sub("", words)).rstrip(".。!！")
+
+
+def lines_of(texts: Collection[str]) -> frozenset[str]:
+    """The lines of these texts, as they are compared."""
+    return frozenset(found for text in texts for line in text.split("\n") if (found := plain(line)))
+
+
+def _normal(text: str) -> str:
+    return " ".join(_folded(text).split())
+
+
+def _folded(text: str) -> str:
+    return (text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold()
+
+
+def _pattern(term: str) -> re.Pattern[str]:
+    """A term with whole words at its ends; scripts that are written without blanks have none."""
+    words = _folded(term).split()
+    first, last = words[0][0], words[-1][-1]
+    before = rf"(?<!{_LETTER})" if re.match(_LETTER, first) else ""
+    after = rf"(?!{_LETTER})" if re.match(_LETTER, last) else ""
+    return re.compile(before + r"\s+".join(map(re.escape, words)) + after)
+
+
+def _forms(text: str) -> Iterator[str]:
+    yield text
+    if "\\" in text:
+        unescaped = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
+        yield unescaped.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").replace("\\n", "\n")

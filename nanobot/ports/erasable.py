@@ -1,0 +1,102 @@
+"""Who keeps what was said, and how it is made to forget."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from nanobot.forgotten import Traces
+from nanobot.ports.episodes import Episode
+from nanobot.transcript import Message
+
+
+@dataclass(frozen=True, kw_only=True)
+class Meant:
+    """What is to be forgotten, worked out: every store can tell by it what of its own goes.
+
+    scopes    whose memory is reached, by name; None: everybody's
+    traces    by which texts are recognised, wherever they stand
+    sessions  keys of conversations of which nothing stays, nor that there were such
+    heard     keys of conversations in which somebody of these scopes spoke
+    dropped   by conversation the ids of messages that go with their whole turn
+    blanked   by conversation the ids of messages of which only the place stays
+    turns     ids of the turns that go
+    inbound   ids on the bus of the messages that go
+    episodes  by number what becomes of an episode, None if it goes
+    notes     paths of notes that go whole
+    files     paths of media and spilled results that go
+    people    `channel:id` of those of whom nothing stays but that they may talk
+    since     RFC 3339: what is not kept by message goes from this moment on; "": by words only
+
+    Paths are relative to the workspace.
+    """
+
+    scopes: frozenset[str] | None = None
+    traces: Traces = field(default_factory=Traces)
+    sessions: frozenset[str] = frozenset()
+    heard: frozenset[str] = frozenset()
+    dropped: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    blanked: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    turns: frozenset[str] = frozenset()
+    inbound: frozenset[str] = frozenset()
+    episodes: Mapping[int, Episode | None] = field(default_factory=dict)
+    notes: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
+    people: frozenset[str] = frozenset()
+    since: str = ""
+
+    def reaches(self, scope: str) -> bool:
+        """Whether the memory of this scope is meant."""
+        return self.scopes is None or scope in self.scopes
+
+    def hears(self, session: str) -> bool:
+        """Whether what is kept for a conversation may be looked at."""
+        return self.scopes is None or session in self.heard
+
+    @property
+    def of_owner(self) -> bool:
+        """Whether what belongs to the machine's owner alone is reached: the terminal, the log."""
+        return self.reaches("owner")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a store holds of it: how many things, and how the first of them begin.
+
+    `left` names, as `path:line`, what is not for the program to change.
+    """
+
+    count: int = 0
+    shown: Sequence[str] = ()
+    left: Sequence[str] = ()
+
+
+class Erasable(Protocol):
+    """Something that keeps files. Each file in the home and in the workspace belongs to exactly one of them."""
+
+    @property
+    def place(self) -> str:
+        """Its name; the catalogue says it to people as `forget.place_<name>`."""
+        ...
+
+    def owns(self, path: Path) -> bool:
+        """Whether it keeps this file."""
+        ...
+
+    async def find(self, meant: Meant) -> Found:
+        """What would go. Changes nothing. Raises StoreError."""
+        ...
+
+    async def erase(self, meant: Meant) -> None:
+        """Let it go, for good; what is gone already is no mistake. Raises StoreError."""
+        ...
+
+
+class Transcripts(Protocol):
+    """All conversations as they lie on disk, for whoever looks for something in them."""
+
+    async def keys(self) -> Sequence[str]: ...
+
+    async def read(self, key: str, may_hold: Callable[[str], bool]) -> Sequence[Message]:
+        """Every message of a conversation; none if `may_hold`, asked about the raw text in pieces, always says no."""
+        ...

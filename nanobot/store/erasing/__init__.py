@@ -1,0 +1,1 @@
+"""Forgetting on disk: what each store keeps is found, and rewritten without it."""

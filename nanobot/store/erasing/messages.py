@@ -1,0 +1,76 @@
+"""What becomes of one message of a conversation."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from nanobot.forgotten import FORGOTTEN, Traces
+from nanobot.messages import Quote
+from nanobot.ports import Meant
+from nanobot.transcript import Message, ToolCall
+
+_OWNER = "owner"
+
+
+class Changing:
+    """For the messages of one conversation, in their order."""
+
+    def __init__(self, meant: Meant, key: str) -> None:
+        self._meant = meant
+        self._dropped = meant.dropped.get(key, frozenset())
+        self._blanked = meant.blanked.get(key, frozenset())
+        channel, _, chat = key.partition(":")
+        # As elsewhere: lines that do not say whose they are, are the owner's in the terminal, else the chat's.
+        self._scope = _OWNER if channel == "cli" else f"group:{channel}-{chat}"
+
+    def __call__(self, message: Message) -> Message | None:
+        """The message as it may stay: the same object if nothing changes, None if it goes."""
+        self._scope = message.scope or self._scope
+        if message.id in self._dropped:
+            return None
+        if not self._meant.reaches(self._scope):
+            return message
+        new = _blank(message) if message.id in self._blanked else message
+        new = _without(new, self._meant)
+        return message if new == message else new
+
+
+def _blank(message: Message) -> Message:
+    calls = tuple(replace(call, arguments="{}") for call in message.tool_calls)
+    return replace(message, content=FORGOTTEN, quotes=(), files=(), tool_calls=calls)
+
+
+def _without(message: Message, meant: Meant) -> Message:
+    """The message without what shows it: blocks that the model was given, results of tools, quotes, names."""
+    traces = meant.traces
+    sender = message.sender
+    if sender is not None and traces.tell(sender.name):
+        sender = replace(sender, name="")
+    return replace(
+        message,
+        content=_content(message, traces),
+        context=traces.without(message.context, quoted=True) if message.context else message.context,
+        sender=sender,
+        quotes=tuple(quote for quote in message.quotes if not _tells(quote, traces)),
+        files=tuple(file for file in message.files if file.path not in meant.files and not traces.tell(file.name)),
+        tool_calls=_calls(message.tool_calls, traces),
+    )
+
+
+def _content(message: Message, traces: Traces) -> str | None:
+    content = message.content
+    if not content or content == FORGOTTEN:
+        return content
+    if message.role == "tool":
+        return traces.without(content, quoted=True) or FORGOTTEN
+    return FORGOTTEN if traces.name(content) else content
+
+
+def _tells(quote: Quote, traces: Traces) -> bool:
+    return traces.show(quote.text) or traces.tell(quote.by)
+
+
+def _calls(calls: Sequence[ToolCall], traces: Traces) -> tuple[ToolCall, ...]:
+    return tuple(
+        replace(call, arguments="{}") if traces.stand_in(call.arguments.encode("utf-8", "replace")) else call
+        for call in calls
+    )
