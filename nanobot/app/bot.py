@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from threading import Lock
 
 from nanobot.agent.agent import Agent, Limits
 from nanobot.agent.archive import Archive
@@ -13,12 +12,14 @@ from nanobot.agent.models import Models
 from nanobot.agent.questions import Questions
 from nanobot.agent.skills import Skills
 from nanobot.app.archive import build_archive
+from nanobot.app.memory import Records, Remembered, build_memory, nobody_dreams
 from nanobot.app.models import build_models, replay_bytes
 from nanobot.commands.memory import memory_command, remember_command
 from nanobot.commands.model import model_command
 from nanobot.commands.router import Command, Router
 from nanobot.commands.session import (
     Lines,
+    all_of,
     compact_command,
     help_command,
     new_command,
@@ -31,20 +32,14 @@ from nanobot.dispatcher import Dispatcher
 from nanobot.i18n import Language, say
 from nanobot.lanes import Lanes
 from nanobot.llm.local import is_installed
-from nanobot.memory.commits import by_hand
 from nanobot.memory.guard import objection
-from nanobot.memory.keeping import Keeping
-from nanobot.memory.shelves import Shelves
 from nanobot.memory.strategies import STRATEGIES
 from nanobot.memory.tool_changes import ToolChanges
-from nanobot.memory.versioned import WithoutIndex
 from nanobot.messages import Address
 from nanobot.ports import Bus, Clock, Tool
 from nanobot.store.documents import CachedDocuments
 from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.history import History
-from nanobot.store.memory_folder import MemoryFolder
-from nanobot.store.repo.versions import GitVersions
 from nanobot.store.sessions import SessionManager
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.shell import ExecPolicy
@@ -63,6 +58,7 @@ class Bot:
     models: Models
     languages: Languages
     archive: Archive
+    memory: Remembered
 
     @property
     def commands(self) -> Sequence[Command]:
@@ -118,17 +114,8 @@ def build_bot(
     history = History(workspace, fsync=config.sessions.fsync)
     archive = build_archive(config, clock, models, store, history, lanes)
     documents = CachedDocuments()
-    files = Lock()  # held by whoever replaces one of the files that the tools, the history and the index all write
-    versions = GitVersions(workspace, WithoutIndex(), clock, by_hand, files)
-    keeping = Keeping(versions, store)
-    shelves = Shelves(
-        workspace,
-        lambda path: MemoryFolder(path, documents, files),
-        read_frontmatter,
-        clock,
-        budget=config.memory.budget.memory,
-        keeping=keeping,
-    )
+    memory = build_memory(config, workspace, clock, documents, Records(store, history), nobody_dreams)
+    shelves = memory.shelves
     context = ContextBuilder(
         workspace,
         documents,
@@ -139,7 +126,7 @@ def build_bot(
     )
     agent = Agent(
         models,
-        _tools(ground, questions, files, Remembering(objection, shelves.written, ToolChanges(keeping).keep)),
+        _tools(ground, questions, memory),
         context,
         Conversations(store, clock, STRATEGIES[config.memory.strategy]),
         archive,
@@ -150,11 +137,12 @@ def build_bot(
         new_command(agent),
         compact_command(agent),
         stop_command(lanes),
-        status_command(agent, models, status),
+        status_command(agent, models, all_of(memory.state, status)),
         model_command(models),
         sessions_command(store),
-        memory_command(shelves, budget=config.memory.budget.memory),
+        memory_command(shelves, budget=config.memory.budget.memory, more=memory.state),
         remember_command(shelves),
+        *memory.commands,
         *commands,
     ]
     router = Router([help_command(listed), *listed])
@@ -162,10 +150,10 @@ def build_bot(
     dispatcher = Dispatcher(
         ground.bus, lanes, agent, router, questions, languages, steer=config.agent.while_busy == "steer"
     )
-    return Bot(workspace, agent, dispatcher, router, models, languages, archive)
+    return Bot(workspace, agent, dispatcher, router, models, languages, archive, memory)
 
 
-def _tools(ground: Ground, questions: Questions, files: Lock, remembering: Remembering) -> Sequence[Tool]:
+def _tools(ground: Ground, questions: Questions, memory: Remembered) -> Sequence[Tool]:
     tools = ground.config.tools
     rules = tools.exec
     return builtin_tools(
@@ -173,6 +161,6 @@ def _tools(ground: Ground, questions: Questions, files: Lock, remembering: Remem
         asker=questions,
         allowed_dirs=tools.allowed_dirs,
         exec_policy=ExecPolicy(owner=rules.owner, member=rules.member, allow=rules.allow, timeout=rules.timeout),
-        remembering=remembering,
-        file_lock=files,
+        remembering=Remembering(objection, memory.shelves.written, ToolChanges(memory.keeping).keep),
+        file_lock=memory.files,
     )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from nanobot.commands.router import Answer, Call, Command
+from nanobot.commands.session import Lines
 from nanobot.memory.cut import cut
 from nanobot.memory.keeping import Asked
 from nanobot.memory.note import Note
@@ -13,14 +14,15 @@ MOST_OF_NOTE = 16 * 1024
 """Bytes of a note that are shown."""
 
 
-def memory_command(shelves: Shelves, *, budget: int) -> Command:
-    """/memory, and /memory name. `budget`: bytes of MEMORY.md in the prompt."""
+def memory_command(shelves: Shelves, *, budget: int, more: Lines | None = None) -> Command:
+    """/memory, and /memory name. `budget`: bytes of MEMORY.md in the prompt; `more`: what else there is to say."""
 
     async def handle(call: Call) -> Answer:
         notebook = shelves.of(call.message.authority.scope).notebook
         await notebook.refresh()
         if not call.argument:
-            return Answer("\n".join(_overview(notebook, budget, call)))
+            said = await more(call) if more else ()
+            return Answer("\n".join([*_overview(notebook, budget, call), *(["", *said] if said else [])]))
         note = notebook.find(call.argument)
         if note is None:
             return Answer(call.say("memory.no_such_note", name=call.argument), failed=True)

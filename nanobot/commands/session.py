@@ -18,6 +18,15 @@ Lines = Callable[[Call], Awaitable[Sequence[str]]]
 """What somebody else has to say in answer to a command."""
 
 
+def all_of(*parts: Lines | None) -> Lines:
+    """What they all have to say, in their order."""
+
+    async def lines(call: Call) -> Sequence[str]:
+        return [line for part in parts if part for line in await part(call)]
+
+    return lines
+
+
 def help_command(others: Iterable[Command]) -> Command:
     commands = tuple(others)
 

@@ -1,0 +1,79 @@
+"""What is remembered and how it came about, wired as configured; none of it asks a model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+from nanobot.commands.history import History, IsDreaming, history_commands
+from nanobot.commands.history_state import HistoryState
+from nanobot.commands.history_words import told
+from nanobot.commands.router import Command
+from nanobot.config import Config
+from nanobot.memory.commits import by_hand
+from nanobot.memory.keeping import Keeping
+from nanobot.memory.provenance import Provenance
+from nanobot.memory.reverting import Reverting
+from nanobot.memory.shelves import Shelves
+from nanobot.memory.timeline import Timeline
+from nanobot.memory.versioned import WithoutIndex
+from nanobot.memory.witnesses import Witnesses
+from nanobot.ports import Clock, Documents, Episodes, SessionStore, VersionStore
+from nanobot.store.frontmatter import read_frontmatter
+from nanobot.store.memory_folder import MemoryFolder
+from nanobot.store.repo.versions import GitVersions
+from nanobot.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The parts. `files` is held by whoever replaces a file that the tools, the history and the index all write."""
+
+    files: Lock
+    versions: VersionStore
+    keeping: Keeping
+    shelves: Shelves
+    history: History
+    state: HistoryState
+
+    @property
+    def commands(self) -> Sequence[Command]:
+        """The slash commands about the history."""
+        return history_commands(self.history, told)
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """What was said, and what it was summarised to."""
+
+    sessions: SessionStore
+    episodes: Episodes
+
+
+def build_memory(
+    config: Config, workspace: Workspace, clock: Clock, documents: Documents, records: Records, is_dreaming: IsDreaming
+) -> Remembered:
+    """`is_dreaming` says whether memory is being changed from past conversations right now."""
+    files = Lock()
+    versions = GitVersions(workspace, WithoutIndex(), clock, by_hand, files)
+    keeping = Keeping(versions, records.sessions)
+    shelves = Shelves(
+        workspace,
+        lambda path: MemoryFolder(path, documents, files),
+        read_frontmatter,
+        clock,
+        budget=config.memory.budget.memory,
+        keeping=keeping,
+    )
+    timeline = Timeline(versions)
+    history = History(
+        timeline,
+        Provenance(versions, Witnesses(records.episodes, records.sessions)),
+        Reverting(versions, timeline, keeping, shelves, clock),
+        is_dreaming,
+    )
+    return Remembered(files, versions, keeping, shelves, history, HistoryState(versions))
+
+
+async def nobody_dreams() -> bool:
+    """For a process in which nothing does."""
+    return False

@@ -1,0 +1,241 @@
+"""What people read about the history of their memory."""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import PurePosixPath
+
+from nanobot.commands.history import MOST_CHOICES, Asking, Choice, Log, Result, Shown, Trouble
+from nanobot.commands.router import Answer
+from nanobot.memory.clean import cleaned
+from nanobot.memory.dream.report import told_operation
+from nanobot.memory.facts import bare
+from nanobot.memory.provenance import Why
+from nanobot.memory.reverting import Receipt
+from nanobot.memory.timeline import Entry, owned
+from nanobot.memory.witnesses import Said, Testimony
+from nanobot.messages import Button
+from nanobot.ports import FileDiff
+
+MOST_OPERATIONS = 3
+"""Told of each version in a list."""
+
+MOST_QUOTED = 5
+LONGEST_QUOTE = 400
+LONGEST_LINE = 160
+LONGEST_LABEL = 60
+MOST_OF_DIFF = 3000
+"""Characters; a phone's screen holds some 800."""
+
+_SHORT = 7  # digits of an id, as people know it from git
+
+
+def told(result: Result, asking: Asking) -> Answer:
+    """What came of asking, in words."""
+    match result:
+        case Trouble(kind, detail):
+            return Answer(_trouble(kind, detail, asking), failed=True)
+        case Why():
+            return Answer("\n".join(_why(result, asking)))
+        case Choice():
+            return _choice(result, asking)
+        case Log(entries):
+            return Answer("\n".join(_log(entries, asking)))
+        case Shown(entry, diffs):
+            return Answer("\n".join(_shown(entry, diffs, asking)))
+        case Receipt():
+            return Answer("\n".join(_receipt(result, asking)), failed=not result.version)
+
+
+def _trouble(kind: str, detail: str, asking: Asking) -> str:
+    commands = {action: asking.command(action) for action in ("why", "log", "restore", "undo")}
+    return asking.say(kind, detail=_cut(cleaned(detail), LONGEST_LINE), **commands)
+
+
+def _why(why: Why, asking: Asking) -> Iterator[str]:
+    yield asking.say("line", line=_short(bare(why.line.text)), file=why.line.path)
+    if why.back:
+        yield asking.say(f"back_{why.back.kind}", at=_at(why.back), version=_id(why.back))
+    if why.entry is None:
+        yield asking.say("origin_before" if why.back else "origin_unknown")
+        return
+    yield asking.say(f"origin_{why.entry.kind}", at=_at(why.entry), version=_id(why.entry))
+    if why.operation and why.operation.merged:
+        yield asking.say("merged", files=", ".join(map(_name, why.operation.merged)))
+    yield from _testimony(why.testimony, asking)
+    if not (why.testimony.said or why.testimony.gone) and why.entry.kind in ("dream", "remember", "tool"):
+        yield asking.say("rests_on_nothing")
+
+
+def _testimony(testimony: Testimony, asking: Asking) -> Iterator[str]:
+    said = testimony.said
+    if said:
+        yield asking.say("rests")
+    for one in said[:MOST_QUOTED]:
+        yield ""
+        yield from _quoted(one, asking)
+    if len(said) > MOST_QUOTED:
+        yield asking.say("more", count=len(said) - MOST_QUOTED)
+    if testimony.gone:
+        yield asking.say("gone", count=testimony.gone)
+
+
+def _quoted(said: Said, asking: Asking) -> Iterator[str]:
+    who = cleaned(said.speaker) or asking.say("by_bot" if said.how == "message" else "by_you")
+    yield asking.say(f"from_{said.how}", who=who, at=_time(said.at), session=said.session)
+    text = _cut(cleaned(said.text), LONGEST_QUOTE)
+    yield f"> {text}"
+
+
+def _choice(choice: Choice, asking: Asking) -> Answer:
+    if choice.lines:
+        lines = choice.lines[:MOST_CHOICES]
+        rows = [
+            f"- {_short(bare(line.text))} ({_name(line.path)}): {asking.command('why', line.name)}" for line in lines
+        ]
+        if len(choice.lines) > len(lines):
+            rows.append(asking.say("more_lines", count=len(choice.lines) - len(lines)))
+        buttons = [_button(bare(line.text), asking.command("why", line.name)) for line in lines]
+        return Answer("\n".join([asking.say("which_line"), *rows]), buttons)
+    rows = [row for entry in choice.entries for row in _listed(entry, asking)]
+    buttons = [
+        _button(f"{_at(entry)} · {_kind(entry, asking)}", asking.command("restore", _id(entry)))
+        for entry in choice.entries
+    ]
+    return Answer("\n".join([asking.say("which_version", restore=asking.command("restore")), *rows]), buttons)
+
+
+def _log(entries: Sequence[Entry], asking: Asking) -> Iterator[str]:
+    if not entries:
+        yield asking.say("no_versions")
+        return
+    yield asking.say("latest")
+    for entry in entries:
+        yield from _listed(entry, asking)
+    yield asking.say("log_more", log=asking.command("log"), undo=asking.command("undo"))
+
+
+def _listed(entry: Entry, asking: Asking) -> Iterator[str]:
+    """A version in a list: what it is, and the most of what it did."""
+    yield f"`{_id(entry)}` {_at(entry)} · {_kind(entry, asking)}"
+    rows = _did(entry, asking)
+    yield from (f"  {row}" for row in rows[:MOST_OPERATIONS])
+    if len(rows) > MOST_OPERATIONS:
+        yield f"  {asking.say('more', count=len(rows) - MOST_OPERATIONS)}"
+
+
+def _did(entry: Entry, asking: Asking) -> Sequence[str]:
+    """What a version did, a line each: its operations, or its files where nobody said more."""
+    operations = [operation for operation in entry.operations if operation.verb != "confirm"]
+    if entry.kind in ("hand", "base") or not operations:
+        return [", ".join(map(_name, entry.paths[:10]))]
+    return [_short(told_operation(operation, asking.language)) for operation in operations]
+
+
+def _shown(entry: Entry, diffs: Sequence[FileDiff], asking: Asking) -> Iterator[str]:
+    yield f"`{_id(entry)}` {_at(entry)} · {_kind(entry, asking)}"
+    if entry.reason:
+        yield _cut(cleaned(entry.reason), LONGEST_QUOTE)
+    if entry.reverts:
+        yield asking.say("reverts", version=entry.reverts[:_SHORT])
+    room = MOST_OF_DIFF
+    for diff in diffs:
+        yield f"\n{cleaned(diff.path)}"
+        lines = _changes(diff, asking)
+        kept = list(_fitting(lines, room))
+        room -= sum(map(len, kept))
+        yield _fenced("\n".join(kept))
+        if len(lines) > len(kept):
+            yield asking.say("more_changes", count=len(lines) - len(kept))
+    yield asking.say(
+        "take_back", undo=asking.command("undo", _id(entry)), restore=asking.command("restore", _id(entry))
+    )
+
+
+def _changes(diff: FileDiff, asking: Asking) -> Sequence[str]:
+    """The lines that went and came; what stayed around them takes too much room on a phone."""
+    if not diff.patch and diff.before != diff.after:
+        return [asking.say("no_text")]
+    lines = diff.patch.split("\n")[2:]
+    return [_cut(cleaned(line), LONGEST_LINE) for line in lines if re.match(r"[+-]\s*\S", line)]
+
+
+def _fitting(lines: Sequence[str], room: int) -> Iterator[str]:
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            return
+        yield line
+
+
+def _fenced(text: str) -> str:
+    """A block of code that nothing in it can close."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}diff\n{text}\n{fence}"
+
+
+def _receipt(receipt: Receipt, asking: Asking) -> Iterator[str]:
+    target, scope = receipt.target, asking.asked.authority.scope
+    version = _id(target)
+    if receipt.conflicts:
+        yield asking.say("conflicts", version=version)
+        for conflict in receipt.conflicts:
+            yield f"- {conflict.path}: {' / '.join(_short(bare(line)) for line in conflict.lines[:MOST_OPERATIONS])}"
+        yield asking.say("conflicts_then", restore=asking.command("restore", version))
+        return
+    if not receipt.version:
+        is_ours = any(map(owned(scope), target.paths)) or receipt.how == "restore"
+        sentence = "nothing_left" if is_ours else "not_ours"
+        yield asking.say(sentence, version=version, files=", ".join(map(_name, target.paths)))
+        return
+    files = ", ".join(map(_name, receipt.paths)) or asking.say("no_files")
+    yield asking.say(f"done_{receipt.how}", version=version, at=_at(target), kind=_kind(target, asking), files=files)
+    if receipt.undone:
+        yield asking.say("also_undone", count=len(receipt.undone))
+        yield from (row for entry in receipt.undone[:MOST_CHOICES] for row in _listed(entry, asking))
+        if len(receipt.undone) > MOST_CHOICES:
+            yield asking.say("more", count=len(receipt.undone) - MOST_CHOICES)
+    if receipt.buried:
+        yield asking.say("buried", count=receipt.buried)
+    if receipt.lifted:
+        yield asking.say("lifted", count=receipt.lifted)
+    yield asking.say("left_alone_owner" if scope.is_owner else "left_alone")
+    yield asking.say("take_this_back", restore=asking.command("restore", receipt.version[:_SHORT]))
+
+
+def _kind(entry: Entry, asking: Asking) -> str:
+    return asking.say(f"kind_{entry.kind}")
+
+
+def _button(label: str, value: str) -> Button:
+    return Button(_cut(cleaned(label), LONGEST_LABEL), value)
+
+
+def _short(text: str) -> str:
+    return _cut(cleaned(text), LONGEST_LINE)
+
+
+def _cut(text: str, most: int) -> str:
+    """The text in one line. Where it is cut, words do not count: Chinese has no blanks between them."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def _name(path: str) -> str:
+    return cleaned(PurePosixPath(path).name)
+
+
+def _id(entry: Entry) -> str:
+    return entry.version.id[:_SHORT]
+
+
+def _at(entry: Entry) -> str:
+    return f"{entry.version.at:%Y-%m-%d %H:%M}"
+
+
+def _time(at: str) -> str:
+    """RFC 3339, as people read it; what is none, as it stands."""
+    try:
+        return f"{datetime.fromisoformat(at):%Y-%m-%d %H:%M}"
+    except ValueError:
+        return at[:16]

@@ -1,0 +1,112 @@
+"""The versions of one scope's memory, as those see them whose memory it is."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from nanobot.authority import Scope
+from nanobot.errors import VersionError
+from nanobot.memory import commits
+from nanobot.memory.commits import Commit, Kind, Operation
+from nanobot.memory.dream.draft import Places
+from nanobot.memory.tombstones import FOLDER
+from nanobot.ports import FileDiff, Version, VersionStore
+from nanobot.workspace import VERSIONED_FILES, folder_of, scope_of
+
+LATEST = 10
+"""Versions that are told where nobody says how many."""
+
+_SKILLS = "skills"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A version, as far as it is about one scope: its files, without tombstones, and what was done to them.
+
+    `reason` is "" where the version is about other scopes, too: it may tell of them.
+    """
+
+    version: Version
+    kind: Kind
+    paths: Sequence[str]
+    operations: Sequence[Operation] = ()
+    reason: str = ""
+    reverts: str = ""
+
+    @property
+    def is_reversal(self) -> bool:
+        """Whether it took something back."""
+        return self.kind in ("restore", "undo")
+
+
+def owned(scope: Scope) -> Callable[[str], bool]:
+    """Whether a file, by its path in the workspace, is one of the scope that Dream may write."""
+    places = Places(scope)
+    return lambda path: path in places.fixed.values() or places.is_note(path)
+
+
+def is_of(scope: Scope, path: str) -> bool:
+    """Whether a versioned file is of a scope. Tombstones are nobody's: those of all scopes lie together."""
+    return not is_tombstone(path) and scope_of(PurePosixPath(path)) == scope.name
+
+
+def is_tombstone(path: str) -> bool:
+    return path.startswith(f"{FOLDER}/")
+
+
+def entry_of(version: Version, scope: Scope) -> Entry | None:
+    """The version as that scope sees it; None if it changed nothing there."""
+    paths = [path for path in version.paths if is_of(scope, path)]
+    if not paths:
+        return None
+    commit = commits.parse(version.message)
+    kind = _kind(version, commit)
+    if commit is None or kind == "hand":
+        return Entry(version, kind, paths)
+    is_alone = set(commit.scopes) <= {scope.name} and len(paths) == sum(not is_tombstone(p) for p in version.paths)
+    operations = [operation for operation in commit.operations if is_of(scope, operation.file)]
+    return Entry(version, kind, paths, operations, commit.reason if is_alone else "", commit.reverts)
+
+
+class Timeline:
+    """Reads the history for one scope at a time; whoever asks has made sure that the scope may be seen."""
+
+    def __init__(self, versions: VersionStore) -> None:
+        self._versions = versions
+
+    async def latest(self, scope: Scope, count: int = LATEST) -> Sequence[Entry]:
+        """The latest versions, hand edits up to now included, the newest first. Raises VersionError."""
+        await self._versions.commit_hand_edits()
+        return [entry for entry in map(_seen_by(scope), await self._versions.log(within=within(scope))) if entry][
+            :count
+        ]
+
+    async def entry(self, scope: Scope, reference: str) -> Entry:
+        """One version, by at least 4 of its first digits. Raises VersionError, also if it is not of this scope."""
+        return (await self.shown(scope, reference))[0]
+
+    async def shown(self, scope: Scope, reference: str) -> tuple[Entry, Sequence[FileDiff]]:
+        """A version, and what it did to the files of the scope. Raises VersionError."""
+        version, diffs = await self._versions.show(await self._versions.resolve(reference))
+        entry = entry_of(version, scope)
+        if entry is None:
+            raise VersionError("unknown", f"version {version.id} changed nothing of {scope}")
+        return entry, [diff for diff in diffs if is_of(scope, diff.path)]
+
+
+def within(scope: Scope) -> Sequence[str]:
+    """The files and folders that hold all of a scope's versioned files."""
+    return (*VERSIONED_FILES, "memory", _SKILLS) if scope.is_owner else (folder_of(scope.name).as_posix(),)
+
+
+def _seen_by(scope: Scope) -> Callable[[Version], Entry | None]:
+    return lambda version: entry_of(version, scope)
+
+
+def _kind(version: Version, commit: Commit | None) -> Kind:
+    """What a message says of itself counts as far as its author may say so: people write what they like."""
+    if version.author == "dream":
+        return "dream"
+    if version.author == "person":
+        return "base" if commit and commit.kind == "base" else "hand"
+    return commit.kind if commit and commit.kind not in ("dream", "hand", "base") else "tool"

@@ -1,0 +1,132 @@
+"""The words that a memory rests on, as they were said."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from nanobot.authority import Scope
+from nanobot.errors import StoreError
+from nanobot.memory.alike import content_words
+from nanobot.ports import Episode, Episodes, SessionStore
+from nanobot.transcript import Message
+
+MOST_OF_EPISODE = 3
+"""Messages that are quoted of a whole episode: those that share most words with what rests on it."""
+
+_REACH = 200  # episodes before the one where a dream stopped that may be among those it had read
+_EPISODE = re.compile(r"episode:(\d{1,18})")
+
+Messages = Mapping[str, Sequence[Message]]
+"""All messages of sessions, by the sessions' keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Something that was said, for people; `at` is RFC 3339.
+
+    how      text is
+    message  what `speaker` said, "" if that was the bot or a tool
+    summary  of an episode whose conversation is gone
+    command  what was asked for with a command, which no session holds
+    """
+
+    how: Literal["message", "summary", "command"]
+    text: str
+    at: str
+    session: str
+    speaker: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Testimony:
+    """What could be found of what was named, and how many pieces are gone: forgotten, or deleted."""
+
+    said: Sequence[Said]
+    gone: int
+
+
+class Witnesses:
+    """Looks messages up by the names that commits call them: an id, `session#id`, or `episode:42`.
+
+    Reads only the sessions that these names lead to. What is not of the asker's scope does not exist for them.
+    """
+
+    def __init__(self, episodes: Episodes, sessions: SessionStore) -> None:
+        self._episodes = episodes
+        self._sessions = sessions
+
+    async def hear(self, names: Sequence[str], scope: Scope, claim: str, cursor: int | None = None) -> Testimony:
+        """What `claim` rests on; `cursor` is the last episode that whoever wrote it had read. Raises StoreError."""
+        read: dict[str, Sequence[Message]] = {}
+        said: dict[Said, None] = {}
+        gone = 0
+        for name in names:
+            found = await self._hear(name, scope, claim, cursor, read)
+            gone += not found
+            said.update(dict.fromkeys(found))
+        return Testimony(sorted(said, key=lambda one: one.at), gone)
+
+    async def _hear(
+        self, name: str, scope: Scope, claim: str, cursor: int | None, read: dict[str, Sequence[Message]]
+    ) -> Sequence[Said]:
+        if match := _EPISODE.fullmatch(name):
+            episode = await self._episodes.get(int(match[1]))
+            if episode is None or episode.scope != scope:
+                return ()
+            return _of_episode(episode, _own(await self._messages(episode.session, read), scope), claim)
+        session, _, message = name.rpartition("#")
+        keys = [session] if session else await self._sessions_of(message, scope, cursor)
+        for key in keys:
+            own = _own(await self._messages(key, read), scope)
+            if found := [_said(key, one) for one in own if one.id == message]:
+                return found
+        return ()
+
+    async def _sessions_of(self, message: str, scope: Scope, cursor: int | None) -> Sequence[str]:
+        """Where a message may be: in the sessions of the episodes that were read, those that name it first."""
+        if cursor is None:
+            return ()
+        first = max(0, cursor - _REACH)
+        episodes = await self._episodes.after(first, cursor - first)
+        newest_first = [one for one in episodes if one.scope == scope][::-1]
+        ranked = sorted(newest_first, key=lambda episode: message not in _named(episode))
+        return list(dict.fromkeys(episode.session for episode in ranked))
+
+    async def _messages(self, key: str, read: dict[str, Sequence[Message]]) -> Sequence[Message]:
+        if key not in read:
+            try:
+                read[key] = await self._sessions.messages(key)
+            except StoreError:  # no such session, or one that cannot be read
+                read[key] = ()
+        return read[key]
+
+
+def _named(episode: Episode) -> Iterator[str]:
+    yield from episode.messages
+    for fact in episode.facts:
+        yield from fact.messages
+
+
+def _own(messages: Sequence[Message], scope: Scope) -> Sequence[Message]:
+    """Those of the scope: in a chat that has changed hands, others may have spoken."""
+    scopes = {message.turn: message.scope for message in messages if message.scope}
+    return [message for message in messages if scopes.get(message.turn, scope.name) == scope.name]
+
+
+def _of_episode(episode: Episode, messages: Sequence[Message], claim: str) -> Sequence[Said]:
+    places = {message.id: place for place, message in enumerate(messages)}
+    first, last = (places.get(name, -1) for name in episode.messages)
+    by_people = [one for one in messages[first : last + 1] if one.role == "user"] if 0 <= first <= last else []
+    if not by_people:
+        return [Said("summary", episode.content, episode.timestamp, episode.session)]
+    words = content_words(claim)
+    best = sorted(by_people, key=lambda one: -len(words & content_words(one.content or "")))[:MOST_OF_EPISODE]
+    return [_said(episode.session, message) for message in best]
+
+
+def _said(session: str, message: Message) -> Said:
+    texts = [message.content or "", *(quote.text for quote in message.quotes)]
+    text = "\n".join(filter(None, texts)) or ", ".join(file.name or file.path for file in message.files)
+    sender = message.sender
+    return Said("message", text, message.at, session, (sender.name or sender.id) if sender else "")
