@@ -1,7 +1,8 @@
 """The model is asked, and told once what was wrong with its answer."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
 from nanobot.errors import LLMError, LLMErrorKind
@@ -15,8 +16,8 @@ from nanobot.ports import LLM, Clock, Reply, Request
 from nanobot.tokens import TokenEstimator
 from nanobot.transcript import Message
 
-GiveWay = Callable[[], Awaitable[None]]
-"""Returns when nobody who is waiting for an answer needs the model."""
+Slot = Callable[[], AbstractAsyncContextManager[None]]
+"""In which a model may be asked: it begins when nobody who is waiting for an answer needs it."""
 
 _ERROR = re.compile(
     r"\W*(?:error\b|http[ /]?\d{3}|(?:4\d\d|5\d\d)\b|<!doctype|<html|\{\s*\"error\"|(?:internal server|bad gateway)"
@@ -65,11 +66,11 @@ class Purse:
 class Model:
     """Asks one model within the limits of a run."""
 
-    def __init__(self, llm: LLM, estimator: TokenEstimator, purse: Purse, give_way: GiveWay) -> None:
+    def __init__(self, llm: LLM, estimator: TokenEstimator, purse: Purse, slot: Slot) -> None:
         self._llm = llm
         self._estimator = estimator
         self._purse = purse
-        self._give_way = give_way
+        self._slot = slot
         self._tools = () if llm.info.compact else (TOOL,)
 
     @property
@@ -89,7 +90,6 @@ class Model:
         """Raises LLMError, also for an error that is told as an answer, and OutOfRoomError."""
         if not self._purse.has(1):
             raise OutOfRoomError
-        await self._give_way()
         try:
             return await self._complete(messages)
         except LLMError as error:
@@ -99,7 +99,8 @@ class Model:
         return await self._complete(messages)
 
     async def _complete(self, messages: Sequence[Message]) -> Reply:
-        reply = await self._llm.complete(Request(messages, self._tools), Quiet())
+        async with self._slot():
+            reply = await self._llm.complete(Request(messages, self._tools), Quiet())
         estimated = self._estimator.tokens(self._estimator.count_all(messages)) + self.size(reply.text)
         self._purse.spend(reply.usage.input + reply.usage.output if reply.usage else estimated)
         if not reply.tool_calls and _ERROR.match(reply.text) and read_reply(reply) is None:

@@ -9,7 +9,7 @@ from typing import Literal
 from nanobot.authority import Scope
 from nanobot.errors import LLMError, StoreError, VersionError
 from nanobot.memory import commits
-from nanobot.memory.dream.asking import GiveWay, Heard, Model, OutOfRoomError, Purse, hear
+from nanobot.memory.dream.asking import Heard, Model, OutOfRoomError, Purse, Slot, hear
 from nanobot.memory.dream.batch import CALLS_PER_SCOPE, Batch, Stores, next_batch
 from nanobot.memory.dream.diary import Diary
 from nanobot.memory.dream.landing import Land
@@ -37,7 +37,7 @@ class Mind:
     """Which model dreams, and when it may be asked."""
 
     model: Callable[[], tuple[LLM, TokenEstimator]]
-    give_way: GiveWay
+    slot: Slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Dream:
             if why != "asked" and diary.is_waiting:
                 return DreamReport(outcome="waiting")
             purse = Purse(self._limits, self._clock)
-            model = Model(*self._mind.model(), purse, self._mind.give_way)
+            model = Model(*self._mind.model(), purse, self._mind.slot)
             report = await self._all(_Run(diary, model, purse, reading))
             await diary.ended(report.outcome)
             return report

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from nanobot.authority import Origin, Scope, least
 from nanobot.memory.dream.refused import Refused
+from nanobot.memory.minutes import origin_of
 from nanobot.ports import Episode, Fact
 from nanobot.transcript import Message
 
@@ -21,10 +22,10 @@ _COUNTS = {True: (Origin.OWNER,), False: (Origin.OWNER, Origin.PERSON)}
 class Evidence:
     """Messages, or whole episodes where messages are not known.
 
-    `ids` are as they stand in the commit: of messages, or `episode:42`. `origin` is the least of all that is named,
-    `day` that of the newest episode. `said` is all that it says; `own` says whether a person whose memory this is
-    speaks in it; `owner_words` is what owners themselves said. `pieces` holds each id with all its neighbours'
-    names: those of its episode.
+    `ids` are as they stand in the commit: `session#id` of messages, or `episode:42`. `origin` is the least of all that
+    is named, `day` that of the newest episode. `said` is all that it says; `own` says whether a person whose memory
+    this is speaks in it; `owner_words` is what owners themselves said. `pieces` holds, for each of them, every name
+    that its episode and the messages in that go by.
     """
 
     ids: tuple[str, ...]
@@ -47,8 +48,8 @@ class _Told:
     def names(self) -> frozenset[str]:
         episode = self.episode
         listed = (name for fact in episode.facts for name in fact.messages)
-        found = (message.id for message in self.messages)
-        return frozenset({f"episode:{episode.cursor}", *episode.messages, *listed, *found})
+        ids = {name.rpartition("#")[2] for name in (*episode.messages, *listed)} | {one.id for one in self.messages}
+        return frozenset({f"episode:{episode.cursor}", *ids, *map(self._full, ids)})
 
     @property
     def whole(self) -> Evidence:
@@ -58,16 +59,19 @@ class _Told:
 
     def fact(self, fact: Fact) -> Evidence:
         """What a fact rests on; the whole episode if its messages are not there."""
-        messages = [message for message in self.messages if message.id in fact.messages]
+        messages = [one for one in self.messages if one.id in fact.messages or self._full(one.id) in fact.messages]
         if not messages or len(messages) < len(set(fact.messages)):
             whole = self.whole
             return Evidence(whole.ids, whole.origin, whole.day, fact.text, whole.own, whole.owner_words, whole.pieces)
-        ids = [message.id for message in messages]
+        ids = [self._full(message.id) for message in messages]
         return self._evidence(ids, [fact.text], messages, least(*map(origin_of, messages)))
 
     def message(self, name: str) -> Evidence | None:
-        found = [message for message in self.messages if name in (message.id, f"{self.episode.session}#{message.id}")]
-        return self._evidence([found[0].id], [], found[:1], origin_of(found[0])) if found else None
+        found = [message for message in self.messages if name in (message.id, self._full(message.id))]
+        return self._evidence([self._full(found[0].id)], [], found[:1], origin_of(found[0])) if found else None
+
+    def _full(self, message: str) -> str:
+        return f"{self.episode.session}#{message}"
 
     def _evidence(
         self, ids: Iterable[str], texts: Iterable[str], messages: Sequence[Message], origin: Origin
@@ -80,8 +84,8 @@ class _Told:
             origin=origin,
             day=_day(self.episode.timestamp),
             said="\n".join([*texts, *(message.content or "" for message in messages)]),
-            own=believed or any(origin_of(message) in own for message in by_people),
-            owner_words="\n".join(m.content or "" for m in by_people if origin_of(m) is Origin.OWNER),
+            own=believed or any(_speaker(message) in own and message.content for message in by_people),
+            owner_words="\n".join(m.content or "" for m in by_people if _speaker(m) is Origin.OWNER),
             pieces=(self.names,),
         )
 
@@ -132,8 +136,8 @@ def together(all_of: Sequence[Evidence]) -> Evidence:
     )
 
 
-def origin_of(message: Message) -> Origin:
-    """A line without an origin counts as a person's."""
+def _speaker(message: Message) -> Origin:
+    """Of what a person wrote by themselves, whatever they quoted with it."""
     return message.origin or Origin.PERSON
 
 

@@ -15,11 +15,12 @@ MOST = 100
 """Operations in one answer; what comes behind them is not looked at."""
 
 _DO: tuple[Do, ...] = get_args(Do)
+# What an operation rests on is needed too, by most; the gate sees to that.
 _NEEDED: Mapping[Do, Sequence[str]] = {
-    "add": ("file", "text", "from"),
-    "replace": ("file", "old", "text", "from"),
+    "add": ("file", "text"),
+    "replace": ("file", "old", "text"),
     "remove": ("file", "old"),
-    "write": ("note", "summary", "text", "from"),
+    "write": ("note", "summary", "text"),
     "merge": ("note", "notes", "summary", "text"),
     "drop": ("note",),
 }

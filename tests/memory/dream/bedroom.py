@@ -1,6 +1,7 @@
 """A workspace in which conversations become episodes, and dreams are dreamt."""
 
 from collections.abc import Collection, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,10 +51,6 @@ def by_tool(text: str, origin: Origin = Origin.WEB) -> Line:
     return Line(text, "tool", origin)
 
 
-async def ready() -> None:
-    """Nobody else needs the model."""
-
-
 class Bedroom:
     """Everything around Dream is real but the model, which is the test's, and the history unless `git` is wanted."""
 
@@ -86,7 +83,7 @@ class Bedroom:
             workspace, lambda path: MemoryFolder(path, CachedDocuments()), read_frontmatter, self.clock, 32_768
         )
         stores = Stores(self.episodes, self.sessions, self.versions, self.book)
-        mind = Mind(lambda: (self._mind(), TokenEstimator()), ready)
+        mind = Mind(lambda: (self._mind(), TokenEstimator()), nullcontext)
         self.dream = Dream(stores, self.shelves, mind, self.clock, self.limits, self._changed)
 
     async def began(self) -> "Bedroom":

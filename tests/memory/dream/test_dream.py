@@ -19,7 +19,7 @@ async def test_what_was_said_is_remembered_with_its_day_and_where_it_comes_from(
     assert commit.origin is not None
     [operation] = commit.operations
     assert (operation.verb, operation.file, operation.text) == ("add", MEMORY, "the standup is at 9:30")
-    assert operation.messages == ("m1",)
+    assert operation.messages == ("telegram:1#m1",)
     assert bedroom.read("memory/.dream_cursor") == "1\n"
 
 
