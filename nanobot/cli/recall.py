@@ -10,7 +10,8 @@ from nanobot.errors import WorkspaceError
 if TYPE_CHECKING:  # the index is opened only to be searched
     from collections.abc import Callable, Sequence
 
-    from nanobot.ports import Hit, Said
+    from nanobot.ports import Hit, RecallIndex, RecallKeeper, Said
+    from nanobot.workspace import Workspace
 
 _DEFAULT_HITS = 10
 _BATCH = ["-"]
@@ -21,8 +22,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "recall",
         help="search everything that was ever said or noted",
-        description="Search all conversations, summaries, notes and remembered facts of the workspace, of everybody: by words,"
-        " people and dates, in English and Chinese.",
+        description="Search all conversations, summaries, notes and remembered facts of the workspace, whoever they"
+        " belong to: by words, people and dates, in English and Chinese.",
     )
     parser.add_argument("words", nargs="+", metavar="WORDS", help="what to look for; with --json, - reads queries")
     parser.add_argument("-k", type=_positive, default=_DEFAULT_HITS, metavar="N", help="at most N hits (default: 10)")
@@ -39,34 +40,38 @@ def run(args: argparse.Namespace) -> int:
     from datetime import datetime
 
     from nanobot.memory.recall.search import LocalRecall
-    from nanobot.memory.recall.words import words_of
-    from nanobot.memory.recall.written import written_reader
-    from nanobot.store.frontmatter import read_frontmatter
-    from nanobot.store.recall.index import SqliteRecallIndex
-    from nanobot.store.recall.indexer import Indexer
     from nanobot.workspace import Workspace
 
     workspace = Workspace(config_of(args).workspace)
     if not workspace.root.is_dir():
         raise WorkspaceError(f"There is no workspace at {workspace.root} yet; `nanobot chat` makes one.")
-    index = SqliteRecallIndex(workspace.recall_index)
+    index, keeper = open_index(workspace)
     try:
-        indexer = Indexer(index.database, workspace, words_of, written_reader(read_frontmatter))
-        indexer.sync(_progress if sys.stderr.isatty() else None)
+        keeper.sync(_progress if sys.stderr.isatty() else None)
         recall = LocalRecall(index)
-
-        def search(query: str) -> "Sequence[Hit]":
-            return recall.search(query, now=datetime.now().astimezone(), k=args.k)
-
-        if args.json and args.words == _BATCH:
-            _answer_lines(search)
-        elif args.json:
-            print(_json(search(" ".join(args.words))))
-        else:
-            _print(search(" ".join(args.words)))
+        _answer(args, lambda query: recall.search(query, now=datetime.now().astimezone(), k=args.k))
     finally:
-        index.close()
+        keeper.close()
     return 0
+
+
+def open_index(workspace: "Workspace") -> "tuple[RecallIndex, RecallKeeper]":
+    """The index of everything. A gateway may be at work on it at the same time."""
+    from nanobot.memory.recall.words import words_of
+    from nanobot.memory.recall.written import written_reader
+    from nanobot.store.frontmatter import read_frontmatter
+    from nanobot.store.recall.indexer import open_recall
+
+    return open_recall(workspace, words_of, written_reader(read_frontmatter))
+
+
+def _answer(args: argparse.Namespace, search: "Callable[[str], Sequence[Hit]]") -> None:
+    if args.json and args.words == _BATCH:
+        _answer_lines(search)
+    elif args.json:
+        print(_json(search(" ".join(args.words))))
+    else:
+        _print(search(" ".join(args.words)))
 
 
 def _positive(text: str) -> int:

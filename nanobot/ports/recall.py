@@ -1,11 +1,11 @@
 """Finding again what was said and written down."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
-from nanobot.authority import Origin
+from nanobot.authority import Authority, Origin
 
 Source = Literal["session", "quote", "episode", "note", "memory"]
 """A message, what it passed on from somebody else, a summary, a note, or a line of MEMORY.md or USER.md."""
@@ -39,12 +39,16 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Where to look; empty means everywhere. Days are ordinals, both ends included."""
+    """Where to look; empty means everywhere. Days are ordinals, both ends included.
+
+    `before`: of this session only what stands before this position.
+    """
 
     scopes: frozenset[str] = frozenset()
     sessions: frozenset[str] = frozenset()
     first_day: int | None = None
     last_day: int | None = None
+    before: tuple[str, int] | None = None
 
 
 EVERYWHERE = Within()
@@ -98,6 +102,42 @@ class RecallIndex(Protocol):
         """Where the notes lead in which these texts stand."""
         ...
 
+    def turn_at(self, session: str, turn: str) -> int | None:
+        """The position at which the last turn of a session begins, if it is this one."""
+        ...
+
+
+class RecallKeeper(Protocol):
+    """Keeps an index in step with the files it is made of. Blocks; one call at a time. Raises StoreError."""
+
+    def sync(self, progress: "Progress | None" = None) -> int:
+        """Take in all that appeared, changed or vanished; returns how many files that were.
+
+        Safe to interrupt by an exception out of `progress`: the next one goes on.
+        """
+        ...
+
+    def appended(self, session: str) -> None:
+        """Take in what was just added to a session. Costs a fraction of a millisecond."""
+        ...
+
+    def look(self, scope: str) -> None:
+        """Take in what changed in the notes and memory files of a scope, and new episodes. Cheap if nothing did."""
+        ...
+
+    def rebuild(self, progress: "Progress | None" = None) -> None:
+        """Build the index anew and swap it: nothing is left in it, nor on the disk, of what is not in the files."""
+        ...
+
+    def close(self) -> None: ...
+
+
+Progress = Callable[[int, int], None]
+"""Told now and then how many bytes of how many are done."""
+
+OpenRecall = Callable[[], tuple[RecallIndex, RecallKeeper]]
+"""Opens the index and its keeper, or makes an empty one. Blocks; raises StoreError."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
@@ -113,12 +153,37 @@ class Hit:
 
 
 class Recall(Protocol):
-    """Brings up what was said long ago."""
+    """Brings up what was said long ago. Takes milliseconds; call it in a thread."""
 
     def search(
         self, query: str, *, now: datetime, k: int = 10, within: Within = EVERYWHERE, around: int = 0
     ) -> Sequence[Hit]:
-        """The k texts that answer a query best, the best first. Takes milliseconds; call it in a thread."""
+        """The k texts that answer a query best, the best first."""
+        ...
+
+    def relevant(self, message: str, *, now: datetime, k: int = 10, within: Within = EVERYWHERE) -> Sequence[Hit]:
+        """At most k texts that are worth knowing when answering a message; most messages need none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What was found; `unread` is the share of the files that the index does not hold yet, 0 when it is whole."""
+
+    hits: Sequence[Hit]
+    unread: float = 0.0
+
+
+class Searching(Protocol):
+    """Searches on somebody's behalf, within what they may see."""
+
+    async def find(
+        self, query: str, authority: Authority, *, k: int = 10, around: int = 0, but: tuple[str, str] | None = None
+    ) -> Recalled:
+        """The k best texts with so many neighbours, without those of one turn: `but` is its session and its id.
+
+        Raises StoreError.
+        """
         ...
 
 

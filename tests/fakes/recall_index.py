@@ -51,6 +51,9 @@ class ListIndex:
     def related(self, keys: Sequence[int]) -> Mapping[int, Sequence[Related]]:
         return {}
 
+    def turn_at(self, session: str, turn: str) -> int | None:
+        return None
+
     def _counts(self) -> Counter[str]:
         return Counter(word for said in self._texts for word in set(said.words.split()))
 

@@ -42,6 +42,11 @@ class Weights:
         count = min(self._counts[word], self._texts)
         return math.log(1 + (self._texts - count + 0.5) / (count + 0.5))
 
+    @property
+    def rarest(self) -> float:
+        """The scale of rarity: about that of a word that stands in a single text."""
+        return math.log(1 + self._texts)
+
     def bm25(self, page: Page, words: Mapping[str, float]) -> Values:
         """How well each text matches these words, each with its weight."""
         self.know(words)

@@ -71,5 +71,9 @@ class Page:
         """For each text what the one before it and the one after it have together."""
         return [one + other for one, other in zip(self.beside(values, -1), self.beside(values, 1), strict=True)]
 
+    def beside_or_at(self, place: int) -> Iterable[int]:
+        """The text itself, and those right before and after it."""
+        return (place, *(near for offset in (-1, 1) if (near := self._links[offset][place]) >= 0))
+
     def each(self, measure: Callable[[Said], float]) -> Values:
         return [float(measure(said)) for said in self.texts]

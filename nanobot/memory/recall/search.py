@@ -1,15 +1,16 @@
 """The search itself: a question, the candidates of the index, the best of them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from difflib import get_close_matches
 
 from nanobot.memory.recall.days import Days
 from nanobot.memory.recall.features import Weights
-from nanobot.memory.recall.page import REACH, Page
+from nanobot.memory.recall.page import REACH, Page, Values
 from nanobot.memory.recall.question import Question, read_question
 from nanobot.memory.recall.rank import features, scores
+from nanobot.memory.recall.relevance import Relevance, speaks_of_oneself
 from nanobot.memory.recall.synonyms import synonyms
 from nanobot.ports import EVERYWHERE, Hit, RecallIndex, Said, Within
 
@@ -27,6 +28,17 @@ _SHORTEST_STEM = 4
 _SPELLING_PREFIX, _SPELLINGS, _SPELT_ALIKE = 3, 100, 0.8
 
 
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """The texts among which the best are, and what each is worth."""
+
+    page: Page
+    question: Question
+    weights: Weights
+    values: Values
+    order: Sequence[int]  # the places of those that may be answers, the best first
+
+
 class LocalRecall:
     """Ranks what the index finds. No model, no network."""
 
@@ -37,24 +49,37 @@ class LocalRecall:
         self, query: str, *, now: datetime, k: int = 10, within: Within = EVERYWHERE, around: int = 0
     ) -> Sequence[Hit]:
         """The k texts that answer a query best, the best first; equal ones in the order in which they were said."""
+        ranked = self._rank(query, now.date(), within)
+        return self._hits(ranked, ranked.order[:k], around)
+
+    def relevant(self, message: str, *, now: datetime, k: int = 10, within: Within = EVERYWHERE) -> Sequence[Hit]:
+        """At most k texts that are worth knowing when answering a message; most messages need none."""
+        ranked = self._rank(message, now.date(), within)
+        question = ranked.question
+        is_personal = bool(question.about or question.days) or speaks_of_oneself(message)
+        is_relevant = Relevance(ranked.page, question, ranked.weights, about_person=is_personal)
+        return self._hits(ranked, [place for place in ranked.order[:k] if is_relevant(place)], 0)
+
+    def _rank(self, query: str, today: date, within: Within) -> _Ranked:
         extent = self._index.extent(within)
-        question = read_question(query, now.date(), extent.speakers, extent.years)
+        question = read_question(query, today, extent.speakers, extent.years)
         weights = Weights(extent, self._index.counts)
         alike = {word: sorted(synonyms()[word]) for word in question.words if word in synonyms()}
         similar = self._similar(question)
         others = [*dict.fromkeys(word for words in alike.values() for word in words), *similar]
         weights.know([*question.words, *others])
         keys = self._candidates(question, others, within, weights)
-        page = Page(self._index.passages(keys, REACH))
-        if not page.texts:
-            return []
-        values = scores(*features(page, question, alike, similar, weights))
-        order = sorted(_inside(page, within), key=lambda place: -values[place])[:k]
-        related = self._index.related([page.texts[place].key for place in order])
+        page = Page([said for said in self._index.passages(keys, REACH) if _is_before(said, within)])
+        values = scores(*features(page, question, alike, similar, weights)) if page.texts else []
+        order = sorted(_inside(page, within), key=lambda place: -values[place])
+        return _Ranked(page, question, weights, values, order)
+
+    def _hits(self, ranked: _Ranked, places: Sequence[int], around: int) -> Sequence[Hit]:
+        texts = [ranked.page.texts[place] for place in places]
+        related = self._index.related([said.key for said in texts])
         return [
-            Hit(said, round(values[place], 4), self._around(said, around), related.get(said.key, ()))
-            for place in order
-            for said in [page.texts[place]]
+            Hit(said, round(ranked.values[place], 4), self._around(said, around), related.get(said.key, ()))
+            for place, said in zip(places, texts, strict=True)
         ]
 
     def _similar(self, question: Question) -> list[str]:
@@ -103,6 +128,10 @@ def _during(days: Days, within: Within) -> Within | None:
     first = max(days.first.toordinal(), within.first_day or 0)
     last = min(days.last.toordinal() + _SOON, within.last_day or date.max.toordinal())
     return replace(within, first_day=first, last_day=last) if first <= last else None
+
+
+def _is_before(said: Said, within: Within) -> bool:
+    return within.before is None or said.session != within.before[0] or said.position < within.before[1]
 
 
 def _inside(page: Page, within: Within) -> list[int]:

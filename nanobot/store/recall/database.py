@@ -22,7 +22,7 @@ CREATE TABLE file (
     path TEXT NOT NULL UNIQUE, folded TEXT NOT NULL, session TEXT NOT NULL,
     inode INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL DEFAULT 0, mtime INTEGER NOT NULL DEFAULT 0,
     read INTEGER NOT NULL DEFAULT 0, checksum INTEGER NOT NULL DEFAULT 0, position INTEGER NOT NULL DEFAULT 0,
-    turn TEXT NOT NULL DEFAULT '', scope TEXT NOT NULL DEFAULT '');
+    turn TEXT NOT NULL DEFAULT '', begun INTEGER NOT NULL DEFAULT 0, scope TEXT NOT NULL DEFAULT '');
 CREATE INDEX file_folded ON file (folded);
 CREATE TABLE said (
     key INTEGER PRIMARY KEY,  -- the number of the scope in its upper bits

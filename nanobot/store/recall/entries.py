@@ -9,7 +9,7 @@ from nanobot.authority import Origin
 from nanobot.ports.recall import Source
 
 SCOPE_BITS = 40
-"""A key is the number of its scope, then so many bits: the texts of a scope lie side by side, and FTS5 reads no others."""
+"""A key is the number of its scope, then so many bits: a scope's texts lie side by side, and FTS5 reads no others."""
 
 NOBODY = ""
 """The scope of what was said before anybody wrote down whose it is: only the shell finds it."""
@@ -44,7 +44,7 @@ class File:
     """The index's own record of a file, `id` 0 while it has none.
 
     `read` is how many bytes were taken in, with their CRC-32. `turn` and `scope` are of the last line that says
-    whose its turn is.
+    whose its turn is, which begins at the position `begun`.
     """
 
     id: int = 0
@@ -57,10 +57,11 @@ class File:
     checksum: int = 0
     position: int = 0
     turn: str = ""
+    begun: int = 0
     scope: str = ""
 
 
-FILE_FIELDS = "id, path, session, inode, size, mtime, read, checksum, position, turn, scope"
+FILE_FIELDS = "id, path, session, inode, size, mtime, read, checksum, position, turn, begun, scope"
 
 _APART = 8  # further than neighbours reach
 
@@ -81,9 +82,13 @@ def begin(connection: sqlite3.Connection, path: str, session: str) -> File:
 
 def save(connection: sqlite3.Connection, file: File) -> None:
     connection.execute(
-        "UPDATE file SET inode = ?, size = ?, mtime = ?, read = ?, checksum = ?, position = ?, turn = ?, scope = ?"
+        "UPDATE file SET inode = ?, size = ?, mtime = ?, read = ?, checksum = ?, position = ?, turn = ?,"
+        " begun = ?, scope = ?"
         " WHERE id = ?",
-        (file.inode, file.size, file.mtime, file.read, file.checksum, file.position, file.turn, file.scope, file.id),
+        (
+            *(file.inode, file.size, file.mtime, file.read, file.checksum, file.position),
+            *(file.turn, file.begun, file.scope, file.id),
+        ),
     )
 
 

@@ -16,6 +16,7 @@ _SAID = (
     " said.position, said.message, said.at, said.seconds, said.day, said.role, coalesce(speaker.name, ''),"
     " said.origin, said.text, said.words"
 )
+_ORIGIN = 11  # its place among these
 _STALE = 0.02  # counts of words may lag behind by this share of the texts: they only weigh
 
 
@@ -119,6 +120,10 @@ class SqliteRecallIndex:
             found[key].append(Related(kind, PurePosixPath(path).stem, text))
         return found
 
+    def turn_at(self, session: str, turn: str) -> int | None:
+        rows = self.database.rows("SELECT begun FROM file WHERE session = ? AND turn = ?", (session, turn))
+        return rows[0][0] if rows else None
+
     def _scopes(self, within: Within) -> list[int]:
         """The numbers of the scopes in which may be searched."""
         rows = self.database.rows("SELECT id, name FROM scope")
@@ -144,8 +149,9 @@ class SqliteRecallIndex:
 
 
 def _said(row: tuple[Any, ...]) -> Said:
-    *before, origin, text, words = row
-    return Said(*before, Origin(origin), text, words)
+    values = list(row)
+    values[_ORIGIN] = Origin(row[_ORIGIN])
+    return Said(*values)
 
 
 def _condition(within: Within) -> tuple[str, list[object]]:

@@ -1,22 +1,20 @@
 """Keeping the search index in step with everything that it is made of."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from nanobot.ports.recall import ReadWritten
+from nanobot.ports.recall import Progress, ReadWritten
 from nanobot.store import lines
 from nanobot.store.recall import entries
 from nanobot.store.recall.database import Database
 from nanobot.store.recall.documents import DocumentIndexer
 from nanobot.store.recall.entries import FILE_FIELDS, File, Words
 from nanobot.store.recall.episodes import entries_of_history
+from nanobot.store.recall.index import SqliteRecallIndex
 from nanobot.store.recall.logs import Log, stamp
 from nanobot.store.recall.sessions import entries_of_sessions
 from nanobot.store.session_files import SessionFiles
 from nanobot.workspace import Workspace
-
-Progress = Callable[[int, int], None]
-"""Told now and then how many bytes of how many are done."""
 
 _LONGEST_HEADER = 64 * 1024  # bytes
 _NEW = ".new"
@@ -25,7 +23,7 @@ _NEW = ".new"
 class Indexer:
     """Takes in conversations, episodes, notes and memory files.
 
-    Safe from any thread but for `sync` and `look`, which take turns; and beside a second process that does the same.
+    Safe beside a second process that does the same.
     """
 
     def __init__(self, database: Database, workspace: Workspace, words: Words, read_written: ReadWritten) -> None:
@@ -93,6 +91,9 @@ class Indexer:
         self._documents.look_anew()
         self.sync()
 
+    def close(self) -> None:
+        self._database.close()
+
     def _logs(self) -> Iterator[tuple[str, tuple[str, Path, Log]]]:
         """Every session by its name, also from outside, whose names are not the ones we would give them; episodes."""
         found = dict(self._files.all())
@@ -112,6 +113,12 @@ class Indexer:
         rows = self._database.rows(f"SELECT {FILE_FIELDS} FROM file WHERE path LIKE '%.jsonl'")  # noqa: S608 - no value is in it
         files = [File(*row) for row in rows]
         return {file.path: file for file in files}
+
+
+def open_recall(workspace: Workspace, words: Words, read_written: ReadWritten) -> tuple[SqliteRecallIndex, Indexer]:
+    """The index of a workspace, and what keeps it. Raises StoreError."""
+    index = SqliteRecallIndex(workspace.recall_index)
+    return index, Indexer(index.database, workspace, words, read_written)
 
 
 def _is_as(known: File | None, path: Path) -> bool:

@@ -54,6 +54,8 @@ def _entries(line: Message, file: File, scope: str) -> Iterator[Entry]:
 def _scope(line: Message, file: File) -> str:
     """Whose memory a line belongs to: a person's words say it, for the rest of their turn, too."""
     if line.role == "user" and line.scope is not None:
+        if line.turn != file.turn:
+            file.begun = file.position
         file.turn, file.scope = line.turn, line.scope
         return line.scope
     if line.turn and line.turn == file.turn:
