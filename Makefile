@@ -4,13 +4,16 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: chat check test bench bench-recall crash soak clean help
+.PHONY: chat gateway check test bench bench-recall crash soak clean help
 
 help:            ## Show this list
 	@grep -hE '^[a-z-]+: *[^#]*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 22
 
 chat: $(VENV)/.chat  ## Install with the embedded model, then talk to the bot
 	@$(BIN)/nanobot chat
+
+gateway: $(VENV)/.chat  ## Serve Telegram and Discord, as config.yaml says
+	@$(BIN)/nanobot gateway
 
 check: $(VENV)/.dev  ## Lint, format, types, layers
 	@$(BIN)/ruff check .

@@ -14,6 +14,7 @@ from nanobot.config import Config, load
 from nanobot.workspace import Home
 
 ROOT = Path(__file__).parent.parent
+ON_CHAT_PLATFORMS = {"/pair", "/link"}  # the gateway has them, a terminal by itself has not
 READMES = ("README.md", "README.zh-CN.md")
 PAGES = sorted(
     str(path.relative_to(ROOT)) for part in ("*.md", "docs/**/*.md", "examples/*.md") for path in ROOT.glob(part)
@@ -83,7 +84,7 @@ def test_the_readme_names_every_family_of_commands(page: str, capsys: pytest.Cap
 @pytest.mark.parametrize("page", READMES)
 def test_the_readme_lists_the_slash_commands_and_no_others(page: str, private_home: Path) -> None:
     app = build(Config(workspace=private_home / "workspace"), Home(private_home))
-    names = {f"/{name}" for command in app.commands for name in (command.name, *command.aliases)}
+    names = {f"/{name}" for command in app.commands for name in (command.name, *command.aliases)} | ON_CHAT_PLATFORMS
     rows = [line.split("|")[1] for line in text_of(page).splitlines() if line.startswith("| `/")]
     listed = set(re.findall(r"`(/[a-z-]+)", " ".join(rows)))
 
@@ -99,7 +100,7 @@ def test_the_make_targets_in_the_readme_exist(page: str) -> None:
     assert [target for target in named if not re.search(rf"^{target}:", makefile, re.MULTILINE)] == []
 
 
-@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md", "docs/configuration.md", "docs/tools.md"])
+@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md", "docs/configuration.md", "docs/tools.md", "docs/deploy.md"])
 def test_configurations_on_a_page_can_be_used(page: str, tmp_path: Path) -> None:
     blocks = [match[3] for match in _FENCE.finditer(text_of(page)) if match[2] == "yaml"]
     file = tmp_path / "config.yaml"
@@ -107,7 +108,7 @@ def test_configurations_on_a_page_can_be_used(page: str, tmp_path: Path) -> None
     assert blocks
     for block in blocks:
         file.write_text(block, encoding="utf-8")
-        load(Home(tmp_path), file, env={"EXAMPLE_API_KEY": "sk-example"})
+        load(Home(tmp_path), file, env={"EXAMPLE_API_KEY": "sk-example", "TELEGRAM_TOKEN": "1:AA", "DISCORD_TOKEN": "MTk4.x"})
 
 
 def test_the_chinese_readme_has_the_headings_of_the_english_one_and_its_recordings() -> None:
