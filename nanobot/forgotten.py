@@ -29,12 +29,11 @@ _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 class Traces:
     """Terms that must all stand in one line, and whole lines, as `plain` has them.
 
-    `lines` are of what was said: where one was copied to, it goes. `claims` are lines of memory.
+    The lines are of what goes: where one was copied to, the copy goes, too.
     """
 
     terms: tuple[str, ...] = ()
     lines: frozenset[str] = frozenset()
-    claims: frozenset[str] = frozenset()
 
     def name(self, text: str) -> bool:
         """Whether all the terms stand in one line of the text. Case and width do not count; words are whole words."""
@@ -60,9 +59,9 @@ class Traces:
         """Whether a line of the text names it, or is one of the lines."""
         return self.name(text) or (bool(self._long) and any(plain(line) in self._long for line in text.split("\n")))
 
-    def claim(self, line: str) -> bool:
-        """Whether one line of memory goes."""
-        return self.name(line) or plain(line) in self.claims
+    def tell_all(self, line: str) -> bool:
+        """Whether this one line names it, or is one of the lines, however short."""
+        return self.name(line) or plain(line) in self.lines
 
     def show(self, text: str) -> bool:
         """Whether the text tells it, or holds one of the lines, or the beginning of one, among other words."""
@@ -94,7 +93,7 @@ class Traces:
 
     @cached_property
     def _long(self) -> frozenset[str]:
-        return frozenset(line for line in self.lines | self.claims if len(line) >= LEAST_COPY)
+        return frozenset(line for line in self.lines if len(line) >= LEAST_COPY)
 
     @cached_property
     def _anchors(self) -> frozenset[str]:

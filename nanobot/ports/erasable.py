@@ -23,7 +23,8 @@ class Meant:
     turns     ids of the turns that go
     inbound   ids on the bus of the messages that go
     episodes  by number what becomes of an episode, None if it goes
-    notes     paths of notes that go whole
+    claims    by path the lines of memory that go, as `plain` has them
+    notes     paths of memory files that go whole; those that end in a slash, with all that is beneath them
     files     paths of media and spilled results that go
     people    `channel:id` of those of whom nothing stays but that they may talk
     since     RFC 3339: what is not kept by message goes from this moment on; "": by words only
@@ -40,6 +41,7 @@ class Meant:
     turns: frozenset[str] = frozenset()
     inbound: frozenset[str] = frozenset()
     episodes: Mapping[int, Episode | None] = field(default_factory=dict)
+    claims: Mapping[str, frozenset[str]] = field(default_factory=dict)
     notes: frozenset[str] = frozenset()
     files: frozenset[str] = frozenset()
     people: frozenset[str] = frozenset()

@@ -1,0 +1,1 @@
+"""Forgetting: what is meant is worked out along its provenance, shown, and erased everywhere."""
