@@ -1,0 +1,100 @@
+"""Somebody who asks about the history of what is remembered, in a workspace where dreams are dreamt."""
+
+import re
+from pathlib import Path
+from typing import get_args
+
+from nanobot.authority import Authority, Origin, Role, Scope
+from nanobot.commands.history import Action, Asking, History, history_commands
+from nanobot.commands.history_words import told
+from nanobot.commands.memory import remember_command
+from nanobot.commands.router import Answer, Call, Router
+from nanobot.i18n import Language
+from nanobot.memory.keeping import Keeping
+from nanobot.memory.provenance import Provenance
+from nanobot.memory.reverting import Reverting
+from nanobot.memory.shelves import Shelves
+from nanobot.memory.timeline import Timeline
+from nanobot.memory.witnesses import Witnesses
+from nanobot.messages import Address, InboundMessage, Sender
+from nanobot.ports import Version
+from nanobot.store.documents import CachedDocuments
+from nanobot.store.frontmatter import read_frontmatter
+from nanobot.store.memory_folder import MemoryFolder
+from nanobot.workspace import Workspace
+from tests.memory.dream.bedroom import OWNER, Bedroom
+
+ADA = Authority(Role.OWNER, OWNER, Origin.OWNER)
+BOB = Authority(Role.MEMBER, Scope.person("telegram", "7"), Origin.PERSON)
+IN_GROUP = Authority(Role.MEMBER, Scope.group("telegram", "-1"), Origin.PERSON)
+ADA_IN_GROUP = Authority(Role.OWNER, Scope.group("telegram", "-1"), Origin.OWNER)
+
+
+class Historian:
+    """Types commands. Everything behind them is real."""
+
+    def __init__(self, bedroom: Bedroom) -> None:
+        self.bedroom = bedroom
+        self.is_dreaming = False
+        workspace, versions = Workspace(bedroom.root), bedroom.versions
+        documents = CachedDocuments()
+        self.keeping = Keeping(versions, bedroom.sessions)
+        self.shelves = Shelves(
+            workspace,
+            lambda path: MemoryFolder(path, documents),
+            read_frontmatter,
+            bedroom.clock,
+            32_768,
+            self.keeping,
+        )
+        timeline = Timeline(versions)
+        self.history = History(
+            timeline,
+            Provenance(versions, Witnesses(bedroom.episodes, bedroom.sessions)),
+            Reverting(versions, timeline, self.keeping, self.shelves, bedroom.clock),
+            self._is_dreaming,
+        )
+        self._router = Router([*history_commands(self.history, told), remember_command(self.shelves)])
+
+    async def types(self, text: str, authority: Authority = ADA, language: Language = "en") -> Answer:
+        """What the bot answers to a command."""
+        found = self._router.find(text)
+        assert found is not None
+        command, argument = found
+        message = InboundMessage(
+            id="telegram:1:99", address=Address("telegram", "1"), sender=Sender("1"), authority=authority, text=text
+        )
+        return await command.handler(Call(message, argument, language))
+
+    async def says(self, text: str, authority: Authority = ADA, language: Language = "en") -> str:
+        """What it says, if it did what it was asked."""
+        answer = await self.types(text, authority, language)
+        assert not answer.failed, answer.text
+        return answer.text
+
+    async def refuses(self, text: str, authority: Authority = ADA) -> str:
+        """Why it does not."""
+        answer = await self.types(text, authority)
+        assert answer.failed, answer.text
+        return answer.text
+
+    async def newest(self) -> Version:
+        return (await self.bedroom.versions.log(1))[0]
+
+    async def _is_dreaming(self) -> bool:
+        return self.is_dreaming
+
+
+def memory_of(root: Path) -> dict[str, bytes]:
+    """The long-term files as they are on disk, without tombstones."""
+    found = (path for path in root.rglob("*.md") if path.is_file())
+    return {str(path.relative_to(root)): path.read_bytes() for path in found}
+
+
+def version_in(text: str) -> str:
+    """The last number of a version that a text names."""
+    return re.findall(r"\b[0-9a-f]{7}\b", text)[-1]
+
+
+ACTIONS = get_args(Action)
+__all__ = ["ACTIONS", "ADA", "ADA_IN_GROUP", "BOB", "IN_GROUP", "Asking", "Historian", "memory_of", "version_in"]

@@ -1,0 +1,222 @@
+"""/why: the line in memory, the version that brought it, and the words that it rests on."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from nanobot.authority import Origin
+from nanobot.memory.keeping import Asked
+from nanobot.memory.tool_changes import ToolChanges
+from nanobot.messages import Address, Sender
+from nanobot.ports import Caller, Edit
+from nanobot.transcript import Message
+from tests.commands.historian import ADA, BOB, Historian, version_in
+from tests.fakes.dreamers import add, keen, note, wants
+from tests.memory.dream.bedroom import MEMORY, Bedroom, Line, by_tool
+
+
+@pytest.fixture
+async def ada(tmp_path: Path) -> Historian:
+    return Historian(await Bedroom(tmp_path / "workspace", git=True).began())
+
+
+async def test_a_fact_that_was_dreamt_is_traced_to_the_words_that_were_said(ada: Historian) -> None:
+    await ada.bedroom.happened("by the way, our standup moved to 9:30", "noted", facts=["the standup is at 9:30"])
+    report = await ada.bedroom.sleep(keen)
+
+    text = await ada.says("/why standup")
+
+    assert '"the standup is at 9:30" stands in memory/MEMORY.md.' in text
+    assert f"(version {report.version[:7]})" in text
+    assert "2026-03-02 10:15, in telegram:1:\n> by the way, our standup moved to 9:30" in text
+    assert "noted" not in text
+
+
+async def test_it_is_found_in_chinese_and_by_other_forms_of_a_word(ada: Historian) -> None:
+    await ada.bedroom.happened("我每周三去看牙医", facts=["每周三去看牙医"])
+    await ada.bedroom.sleep(keen)
+
+    text = await ada.says("/why 牙医", language="zh")
+
+    assert "> 我每周三去看牙医" in text
+    assert "整理聊过的内容" in text
+    assert "the roses are red" in await ada.says("/why rose")
+
+
+async def test_what_rests_on_an_episode_quotes_those_of_its_messages_that_speak_of_it(ada: Historian) -> None:
+    said = ["it rains", "the boat is blue", "it snows", "so be it", "and again", "hm"]
+    await ada.bedroom.happened(*said, content="- the boat is blue")
+    await ada.bedroom.sleep(wants(add("the boat is blue", "1")))
+
+    text = await ada.says("/why boat")
+
+    assert "> the boat is blue" in text
+    assert text.count("> ") == 3
+
+
+async def test_where_the_conversation_is_gone_the_summary_speaks_and_says_so(ada: Historian) -> None:
+    await ada.bedroom.happened("the boat is blue", content="- has a blue boat")
+    await ada.bedroom.sleep(wants(add("the boat is blue", "1")))
+    await ada.bedroom.sessions.delete("telegram:1")
+
+    text = await ada.says("/why boat")
+
+    assert "> - has a blue boat" in text
+    assert "the conversation itself is gone" in text
+
+
+async def test_a_message_that_is_gone_is_said_to_be(ada: Historian) -> None:
+    await ada.bedroom.happened("the boat is blue", facts=["the boat is blue"])
+    await ada.bedroom.sleep(keen)
+    await ada.bedroom.sessions.delete("telegram:1")
+
+    text = await ada.says("/why boat")
+
+    assert "1 piece(s) of what it rests on are no longer there" in text
+    assert "> " not in text
+
+
+async def test_what_was_asked_for_with_a_command_says_so(ada: Historian) -> None:
+    await ada.says("/remember my dog is called Pixel")
+    version = (await ada.newest()).id[:7]
+
+    text = await ada.says("/why Pixel")
+
+    assert f"I was asked on 2026-03-02 10:15 to remember it (version {version})." in text
+    assert "You, 2026-03-02 10:15, with a command in telegram:1:\n> my dog is called Pixel" in text
+
+
+async def said_in_a_turn(ada: Historian, text: str, *more: Message) -> Caller:
+    session = await ada.bedroom.sessions.load("telegram:1")
+    asked = Message(
+        role="user",
+        id="u1",
+        at="2026-03-02T10:15:00+00:00",
+        turn="t1",
+        content=text,
+        origin=Origin.OWNER,
+        scope="owner",
+        sender=Sender("1", "Ada"),
+    )
+    await ada.bedroom.sessions.append(session, asked, *more)
+    return Caller(Address("telegram", "1"), ADA, "t1", "en")
+
+
+async def test_what_a_tool_wrote_is_traced_to_the_message_of_its_turn(ada: Historian) -> None:
+    path = ada.bedroom.root / "memory" / "boat.md"
+    caller = await said_in_a_turn(ada, "keep a note about the boat")
+    edit = Edit(None, b"---\nsummary: the boat\n---\nIt is blue, 7 m long.\n")
+
+    assert await ToolChanges(ada.keeping).keep(path.relative_to(ada.bedroom.root), edit, caller)  # type: ignore[arg-type]
+    text = await ada.says("/why blue boat")
+
+    assert "I wrote it on 2026-03-02 10:15, while we were talking" in text
+    assert "Ada, 2026-03-02 10:15, in telegram:1:\n> keep a note about the boat" in text
+
+
+async def test_a_wish_in_a_turn_is_traced_to_its_message(ada: Historian) -> None:
+    await said_in_a_turn(ada, "remember that tea comes first")
+    await ada.shelves.of(ADA.scope).facts.remember("tea comes first", Asked("telegram:1", ADA, turn="t1"))
+
+    assert "> remember that tea comes first" in await ada.says("/why tea comes")
+
+
+async def test_a_hand_edit_says_so_with_its_date_and_the_beginning_is_the_beginning(ada: Historian) -> None:
+    ada.bedroom.clock.advance(timedelta(days=1).total_seconds())
+    ada.bedroom.write("USER.md", "# The user\n\n- likes tea\n- plays chess\n")
+
+    assert "It was written by hand; I noticed it on 2026-03-03" in await ada.says("/why chess")
+    assert "It was there already when the history began, on 2026-03-02" in await ada.says("/why tea")
+
+
+async def test_a_line_that_came_back_is_traced_to_where_it_first_came_from(ada: Historian) -> None:
+    await ada.bedroom.happened("the boat is blue", facts=["the boat is blue"])
+    report = await ada.bedroom.sleep(keen)
+    away = version_in(await ada.says(f"/dream-undo {report.version}"))
+    await ada.says(f"/dream-undo {away}")
+
+    text = await ada.says("/why boat")
+
+    assert "It came back on 2026-03-02 10:15, when a change was undone" in text
+    assert (
+        f"I took it in on 2026-03-02 10:15, when I went through what had been said (version {report.version[:7]})"
+        in text
+    )
+    assert "> the boat is blue" in text
+
+
+async def test_a_line_of_somebodys_own_hand_that_came_back_is_still_theirs(ada: Historian) -> None:
+    ada.bedroom.write("USER.md", "# The user\n\n- likes tea\n- plays chess\n")
+    await ada.says("/dream-log")
+    ada.bedroom.write("USER.md", "# The user\n\n- likes tea\n")
+    await ada.says("/dream-log")
+    await ada.says(f"/dream-undo {(await ada.newest()).id}")
+
+    text = await ada.says("/why chess")
+
+    assert "It came back" in text
+    assert "It was written by hand" in text
+
+
+async def test_where_several_lines_fit_one_is_chosen(ada: Historian) -> None:
+    for what in ("boat", "car"):
+        await ada.bedroom.happened(f"the {what} is blue", facts=[f"the {what} is blue"])
+    await ada.bedroom.sleep(keen)
+
+    answer = await ada.types("/why blue")
+
+    assert [button.label for button in answer.buttons] == ["the boat is blue", "the car is blue"]
+    text = await ada.says(answer.buttons[1].value)
+    assert "> the car is blue" in text
+    assert "boat" not in text
+    assert "> the boat is blue" in await ada.says("/why the boat is blue")
+
+
+async def test_nobody_is_told_of_the_memory_or_the_words_of_others(ada: Historian) -> None:
+    await ada.bedroom.happened("the boat is blue", facts=["the boat is blue"])
+    await ada.bedroom.sleep(keen)
+    await ada.bedroom.happened("Bob sails", facts=["Bob sails"], scope=BOB.scope, session="telegram:7")
+    await ada.bedroom.sleep(wants(add("Bob sails", "2.1")))
+
+    assert "I remember nothing like" in await ada.refuses("/why boat", BOB)
+    assert "I remember nothing like" in await ada.refuses("/why sails")
+    assert "> Bob sails" in await ada.says("/why sails", BOB)
+
+
+async def test_in_a_chat_that_has_changed_hands_the_words_of_the_former_scope_stay_theirs(ada: Historian) -> None:
+    await ada.bedroom.happened("Bob has a boat", facts=["Bob has a boat"], scope=BOB.scope)
+    names = tuple(message.id for message in await ada.bedroom.sessions.messages("telegram:1"))
+    ada.bedroom.write(MEMORY, "# Memory\n\n- something about a boat\n")
+    caller = Caller(Address("telegram", "1"), ADA, "t9", "en")
+    await ToolChanges(ada.keeping).keep(
+        Path(MEMORY), Edit(b"# Memory\n\n- something about a boat\n", b"# Memory\n\n- x boat\n"), caller
+    )  # type: ignore[arg-type]
+
+    testimony = await ada.history._provenance._witnesses.hear([f"telegram:1#{names[0]}"], ADA.scope, "boat")
+
+    assert (testimony.said, testimony.gone) == ([], 1)
+
+
+async def test_words_that_came_from_the_web_are_not_taken_for_a_persons(ada: Historian) -> None:
+    await ada.bedroom.happened(
+        Line("what is the capital of France?"), by_tool("Paris is the capital"), facts=["asks about Paris, France"]
+    )
+    caller = await said_in_a_turn(
+        ada, "note that", Message(role="tool", id="w", at="2026-03-02T10:15:01+00:00", turn="t1", origin=Origin.WEB)
+    )
+    grounds = await ada.keeping.grounds(Asked.in_turn(caller))
+
+    assert grounds.origin is Origin.WEB
+    assert grounds.messages == ("telegram:1#u1",)
+
+
+async def test_without_words_it_says_how_to_ask(ada: Historian) -> None:
+    assert "/why dentist" in await ada.refuses("/why")
+
+
+async def test_a_note_is_found_by_its_name_and_without_a_message_it_says_so(ada: Historian) -> None:
+    await ada.bedroom.happened("it is 7 m long", facts=["it is 7 m long"])
+    await ada.bedroom.sleep(wants(note("boat", "It is 7 m long.", "1.1")))
+
+    assert "memory/boat.md" in await ada.says("/why boat long")
