@@ -149,6 +149,7 @@ class Soak:
         configure(
             self.home,
             model_url,
+            models={"fake": {"base_url": model_url, "api_key": "key", "model": "fake", "attempts": 6}},
             agent={"while_busy": "queue", "parallel_sessions": 16},
             telegram={"token": self.telegram.token, "api_base": self.telegram.api_base, "owners": ids},
             discord={"token": self.discord.token, "api_base": self.discord.api_base, "owners": other_ids},
