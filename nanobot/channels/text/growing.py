@@ -7,7 +7,10 @@ _HALF_FENCE = re.compile(r"[ \t>]*(?:`{1,2}|~{1,2})")
 _BARE_MARKER = re.compile(r"[ \t>]*(?:(?:[-*+]+(?:[ \t]+\[[ xX]?\]?)?|#{1,6}|=+)[ \t]*)?")
 _ROW = re.compile(r"[ \t>]*\|(?!\|)")
 _HALF_DELIMITER_ROW = re.compile(r"[ \t>]*\|[-:| \t]*")
-_HALF_LINK = re.compile(r"!?\[([^\[\]]*)(?:\]\([^()\s]*)?$")
+_HALF_LINK = re.compile(
+    r"!?\[((?:[^\[\]]|\[[^\[\]]*\]\([^()]*\))*)"  # its label, in which a picture may be
+    r"(?:\]\((?:[^()\s]|\([^()\s]*\))*(?:\([^()\s]*|\s+\"[^\"]*\"?)?)?$"
+)
 _HALF_TAG = re.compile(r"<(?:/?[a-zA-Z][\w-]*|!-*)?$")
 _DELIMITER = re.compile(r"\\.|`+|\*{1,3}|~~|\|\||(?<!\w)_+|_+(?!\w)")
 _LONGEST_LINE = 4000  # longer ones are no prose
@@ -48,7 +51,8 @@ def _with_table(before: str, newline: str, line: str) -> str:
         return before + newline + f"{header}\n{_delimiter_row(header)}"
     if _HALF_DELIMITER_ROW.fullmatch(line) and not _ROW.match(above.rpartition("\n")[2]):
         return f"{before}\n{_delimiter_row(header)}"
-    return before + newline + line
+    cells, bar, last = line.rpartition("|")
+    return before + newline + cells + bar + _with_line(last)
 
 
 def _delimiter_row(header: str) -> str:

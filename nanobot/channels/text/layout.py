@@ -17,6 +17,7 @@ _LANGUAGE = re.compile(r"[\w+#.-]{1,32}")
 _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
 _ALERT = re.compile(r"\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*$", re.IGNORECASE)
 _ALERTS = {"NOTE": "ℹ️", "TIP": "💡", "IMPORTANT": "❗", "WARNING": "⚠️", "CAUTION": "🛑"}
+_STORY = re.compile(r"[ \t>]*(\u3000+)(?=\S)")
 _RULE = "──────────"
 
 
@@ -37,6 +38,12 @@ class _List:
     depth: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    level: int
+    start: int
+
+
 class Layout:
     """Lays one text out. Use it once."""
 
@@ -47,8 +54,8 @@ class Layout:
         self._lists: list[_List] = []
         self._prefixes: list[str] = []
         self._quotes = 0
-        self._heading: int | None = None
-        self._heading_from = 0
+        self._opened = _Heading(1, 0)
+        self._heading: _Heading | None = None  # the one right above
         self._table: Table | None = None
 
     def document(self, tokens: list[Token]) -> Document:
@@ -61,13 +68,12 @@ class Layout:
 
     def _space(self, token: Token, least: int = 1) -> None:
         """A blank line before this block where the source has one, or where one should be."""
-        if self._heading is not None:
-            self._out.gap(1)
-            self._out.keep(self._heading)
-            self._heading = None
-            return
         line = token.map[0] if token.map else 0
         blank = line > 0 and not self._lines[line - 1].strip(" \t>")
+        if self._heading is not None:
+            self._out.keep(self._heading.start)
+            blank = blank and self._heading.level == 1
+            self._heading = None
         self._out.gap(2 if blank else least)
 
     def _introduced(self, token: Token) -> None:
@@ -86,14 +92,14 @@ class Layout:
 
     def _heading_open(self, token: Token) -> None:
         self._space(token, least=2)
-        self._out.open("heading", token.tag.removeprefix("h"))
-        self._heading_from = self._out.position
+        self._opened = _Heading(int(token.tag.removeprefix("h")), self._out.position)
+        self._out.open("heading", str(self._opened.level))
 
     def _heading_close(self, _token: Token) -> None:
         self._out.close_inline()
         self._out.close("heading")
         self._out.gap(1)
-        self._heading = self._heading_from
+        self._heading = self._opened
 
     def _hr(self, token: Token) -> None:
         self._space(token, least=2)
@@ -103,20 +109,20 @@ class Layout:
     def _blockquote_open(self, token: Token) -> None:
         self._introduced(token)
         self._quotes += 1
+        self._prefixes.append(self._out.prefix)
         if self._quotes == 1:
             self._out.flush_marker()
+            self._out.prefix = ""
             self._out.open("quote")
         else:  # neither platform has a quote in a quote
-            self._prefixes.append(self._out.prefix)
             self._out.prefix += "> "
 
     def _blockquote_close(self, _token: Token) -> None:
         self._out.flush_marker()
         self._quotes -= 1
+        self._out.prefix = self._prefixes.pop()
         if self._quotes == 0:
             self._out.close("quote")
-        else:
-            self._out.prefix = self._prefixes.pop()
         self._out.gap(1)
 
     def _bullet_list_open(self, token: Token) -> None:
@@ -178,6 +184,8 @@ class Layout:
             write_inline(children, cell, self._dialect.clickable)
             self._table.rows[-1].append(cell.document())
             return
+        if token.map and (indented := _STORY.match(self._lines[token.map[0]])):
+            self._out.write(indented[1])  # the parser takes it for blank space
         self._special_start(children)
         write_inline(children, self._out, self._dialect.clickable)
 
@@ -191,7 +199,11 @@ class Layout:
             self._out.marker = re.sub(r"\S+ $", lambda _: f"{box} ", self._out.marker)
             first.content = first.content[task.end() :]
         elif self._quotes and (alert := _ALERT.match(first.content)):
-            first.content = f"{_ALERTS[alert[1].upper()]} {alert[1].capitalize()}"
+            first.content = ""
+            self._out.write(_ALERTS[alert[1].upper()] + " ")
+            self._out.open("bold")
+            self._out.write(alert[1].capitalize())
+            self._out.close("bold")
 
     def _table_open(self, token: Token) -> None:
         self._introduced(token)

@@ -14,7 +14,7 @@ from nanobot.channels.text import html, mathematics
 
 _DEEPEST = 12
 _NESTED = re.compile(rf"^((?:[ \t]*(?:>|[-*+](?=\s)|\d+[.)](?=\s))){{{_DEEPEST}}})", re.MULTILINE)
-_URL = re.compile(r"https?://[^\s<>`|*\"“”，。；！？、（）《》【】]+")
+_URL = re.compile(r"https?://[^\s<>`|*\[\]\"“”，。；！？、（）《》【】]+")
 _IDENTIFIER = re.compile(r"__[a-z0-9]+(?:_[a-z0-9]+)*__(?![A-Za-z0-9_])")
 _FOOTNOTE = re.compile(r"\[\^([^\]\s]{1,40})\]")
 _SPOILER = re.compile(r"\|\|(?=[^\s|])((?:(?!\|\||\n\n).)*?[^\s|])\|\|", re.DOTALL)

@@ -10,6 +10,7 @@ from nanobot.channels.text.writer import Writer
 
 _WIDEST = 38  # columns of a monospaced line that a phone shows without breaking it
 _BETWEEN = "  "
+_NOTHING = Document("–")
 
 
 @dataclass(slots=True)
@@ -66,7 +67,7 @@ def _write_row(header: list[Document], row: list[Document], out: Writer, bullet:
     _write_cell(header[0], row[0], out)
     out.close("bold")
     for name, cell in zip(header[1:], row[1:], strict=True):
-        if cell.text:
+        if name.text or cell.text:
             out.gap(1)
             out.item(bullet, prefix + " " * len(bullet))
             _write_cell(name, cell, out)
@@ -74,10 +75,10 @@ def _write_row(header: list[Document], row: list[Document], out: Writer, bullet:
 
 
 def _write_cell(name: Document, cell: Document, out: Writer) -> None:
-    if name.text and cell.text:
+    if name.text:
         out.write_document(name)
         out.write("：" if cell_len(name.text[-1]) > 1 else ": ")
-    out.write_document(cell)
+    out.write_document(cell if cell.text or not name.text else _NOTHING)
 
 
 def _write_joined(row: list[Document], out: Writer) -> None:

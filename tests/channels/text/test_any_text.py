@@ -12,6 +12,9 @@ from nanobot.channels.text.discord import discord_parts
 from nanobot.channels.text.telegram import Entity, RichText, telegram_parts
 from tests.channels.text.strategies import limits, markdown, texts
 
+_WRITING = re.compile(
+    r"\]\(http[^)]*\)|</?(?:b|br|details|summary)>|&lt;|^ *```\S*$|~{3,} *\S+$|^ *\d+\.(?= )", re.MULTILINE
+)
 _STYLES = {"bold", "italic", "underline", "strikethrough", "spoiler"}
 
 
@@ -71,10 +74,7 @@ def words(text: str) -> list[str]:
 
 def said(text: str) -> list[str]:
     """The words of the Markdown of the strategies, without those that only say how it is written."""
-    text = re.sub(
-        r"\]\(http[^)]*\)|</?(?:b|br|details|summary)>|&lt;|^ *```\S*$|^ *\d+\.(?= )", " ", text, flags=re.MULTILINE
-    )
-    return words(text)
+    return words(_WRITING.sub(" ", text))
 
 
 @settings(max_examples=100, deadline=None)
