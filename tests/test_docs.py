@@ -100,15 +100,16 @@ def test_the_make_targets_in_the_readme_exist(page: str) -> None:
     assert [target for target in named if not re.search(rf"^{target}:", makefile, re.MULTILINE)] == []
 
 
-@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md", "docs/configuration.md", "docs/tools.md", "docs/deploy.md"])
+@pytest.mark.parametrize("page", [*READMES, "docs/configuration.md", "docs/tools.md", "docs/deploy.md"])
 def test_configurations_on_a_page_can_be_used(page: str, tmp_path: Path) -> None:
     blocks = [match[3] for match in _FENCE.finditer(text_of(page)) if match[2] == "yaml"]
     file = tmp_path / "config.yaml"
 
     assert blocks
+    secrets = {"EXAMPLE_API_KEY": "sk-example", "TELEGRAM_TOKEN": "123456:AA", "DISCORD_TOKEN": "MTk4.x"}
     for block in blocks:
         file.write_text(block, encoding="utf-8")
-        load(Home(tmp_path), file, env={"EXAMPLE_API_KEY": "sk-example", "TELEGRAM_TOKEN": "1:AA", "DISCORD_TOKEN": "MTk4.x"})
+        load(Home(tmp_path), file, env=secrets)
 
 
 def test_the_chinese_readme_has_the_headings_of_the_english_one_and_its_recordings() -> None:

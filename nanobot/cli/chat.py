@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nanobot.cli.settings import config_of, home_of, language_here
+from nanobot.errors import WorkspaceError
 
 if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does without
     from collections.abc import Awaitable, Callable, Coroutine
@@ -69,17 +70,27 @@ async def _talk(args: argparse.Namespace, config: "Config", address: "Address", 
     try:
         wire = await connected(Workspace(config.workspace), __version__, "attach", [address.chat, *words])
     except NoGatewayError:
-        return await how(_alone(args, config), address, home_of(args))
+        return await _talk_alone(args, config, address, how)
     try:
         return await how(await Joined.join(wire), address, home_of(args))
     finally:
         await wire.aclose()
 
 
-def _alone(args: argparse.Namespace, config: "Config") -> "App":
+async def _talk_alone(args: argparse.Namespace, config: "Config", address: "Address", how: "Talk") -> int:
+    """With the bot in this process, which takes the workspace."""
     from nanobot.app import build
+    from nanobot.store.lock import InUseError
 
-    return build(config, home_of(args), language_here(config.language))
+    try:
+        return await how(build(config, home_of(args), language_here(config.language)), address, home_of(args))
+    except InUseError as error:
+        if error.holder and error.holder.serves:
+            raise WorkspaceError(
+                f"A gateway has the workspace {config.workspace} ({error.holder}) and does not answer. If it is just "
+                f"starting or stopping, try again in a moment; if it is stuck, `kill {error.holder.pid}` ends it."
+            ) from None
+        raise
 
 
 async def _converse(bot: "App | Joined", address: "Address", home: "Home") -> int:

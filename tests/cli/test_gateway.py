@@ -11,6 +11,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from nanobot.store.lock import WorkspaceLock
 from nanobot.workspace import Home, Workspace
 from tests.fakes.gateway import NANOBOT, NOBODY, ROOT, GatewayProcess, configure, nanobot
 from tests.fakes.openai_answers import Hang, beginning, call, say
@@ -240,6 +241,14 @@ async def test_a_script_neither_joins_nor_disturbs_the_turn_of_a_terminal(
             assert (done.code, done.out, done.err) == (0, "For the script.\n", "")
 
 
+async def test_a_gateway_that_does_not_answer_yet_is_named(model: FakeOpenAI, private_home: Path) -> None:
+    with WorkspaceLock(state_of(private_home), serves=True):
+        done = await nanobot(private_home, "chat", "-m", "hello")
+    assert (done.code, done.out) == (1, "")
+    assert "does not answer" in done.err
+    assert f"kill {os.getpid()}" in done.err
+
+
 async def test_a_gateway_of_another_version_is_told_apart(model: FakeOpenAI, private_home: Path) -> None:
     workspace = state_of(private_home)
     workspace.state.mkdir(parents=True, mode=0o700)
@@ -254,4 +263,3 @@ async def test_a_gateway_of_another_version_is_told_apart(model: FakeOpenAI, pri
     assert done.code == 1
     assert "99.0" in done.err
     assert "Restart the gateway" in done.err
-    assert os.environ["NANOBOT_HOME"] == str(private_home)

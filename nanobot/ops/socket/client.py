@@ -43,7 +43,7 @@ async def connected(workspace: Workspace, version: str, do: str, args: Sequence[
         raise WorkspaceError(f"The gateway's socket {path} cannot be used: {error.strerror or error}.") from error
     wire = Wire(reader, writer)
     try:
-        await _greet(wire, version)
+        await _greet(wire, workspace, version)
     except BaseException:
         await wire.aclose()
         raise
@@ -51,14 +51,17 @@ async def connected(workspace: Workspace, version: str, do: str, args: Sequence[
     return wire
 
 
-async def _greet(wire: Wire, version: str) -> None:
+async def _greet(wire: Wire, workspace: Workspace, version: str) -> None:
     try:
         async with asyncio.timeout(PATIENCE):
             hello = await wire.read(_HELLO)
     except (TimeoutError, WireError):
         hello = None
     if hello is None:
-        raise DeafGatewayError("A gateway holds this workspace's socket, but it does not answer.")
+        raise DeafGatewayError(
+            f"A gateway holds the socket of the workspace {workspace.root}, but does not answer. If it stays like "
+            f"that, end its process; {workspace.lock} names it."
+        )
     if hello.nanobot != version:
         raise WorkspaceError(
             f"The gateway that runs here (process {hello.pid}) is nanobot {hello.nanobot}, this command is {version}. "
