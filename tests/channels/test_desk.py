@@ -1,0 +1,198 @@
+"""Terminals at the gateway's desk: who sees what, and what waits for whom."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+import pytest
+
+from nanobot.bus.spool import Spool
+from nanobot.channels.socket.desk import ONCE, Desk
+from nanobot.channels.socket.frames import FROM_GATEWAY, FromGateway, Refused, Say, Send, Show, Shown, Taken, Welcome
+from nanobot.messages import Address, OutboundMessage, Progress
+from tests.fakes.clock import FakeClock
+
+HERE = Address("cli", "default")
+T = TypeVar("T")
+
+
+class FakeWire:
+    """The terminal's end is `say`, `next` and `leave`; lines pass through JSON, as they do on a socket."""
+
+    def __init__(self) -> None:
+        self._to_gateway: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._to_terminal: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def read(self, decoder: msgspec.json.Decoder[T]) -> T | None:
+        line = await self._to_gateway.get()
+        return None if line is None else decoder.decode(line)
+
+    def write(self, line: object) -> None:
+        self._to_terminal.put_nowait(msgspec.json.encode(line))
+
+    def say(self, line: object) -> None:
+        self._to_gateway.put_nowait(msgspec.json.encode(line))
+
+    def leave(self) -> None:
+        self._to_gateway.put_nowait(None)
+
+    async def next(self) -> FromGateway:
+        async with asyncio.timeout(20):
+            return FROM_GATEWAY.decode(await self._to_terminal.get())
+
+    async def next_text(self) -> str:
+        frame = await self.next()
+        assert isinstance(frame, Send)
+        return frame.message.text
+
+    @property
+    def has_heard_all(self) -> bool:
+        return self._to_terminal.empty()
+
+
+class Scene:
+    def __init__(self, spool: Spool) -> None:
+        self.spool = spool
+        self.desk = Desk(spool, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
+
+    @asynccontextmanager
+    async def attached(self, *words: str) -> AsyncIterator[FakeWire]:
+        wire = FakeWire()
+        task = asyncio.create_task(self.desk.attach(words or ["default"], wire))
+        assert isinstance(await wire.next(), Welcome)
+        try:
+            yield wire
+        finally:
+            wire.leave()
+            await task
+
+    async def says(self, id: str, text: str, at: Address = HERE, reply_to: str | None = None) -> None:  # noqa: A002
+        await self.spool.send(OutboundMessage(id=id, address=at, text=text, reply_to=reply_to))
+
+    async def settled(self) -> None:
+        """Wait until everything was shown that somebody is there for."""
+        async with asyncio.timeout(20):
+            await self.spool.quiet("cli", self.desk.is_watched)
+
+
+@pytest.fixture
+async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+    async with AsyncExitStack() as stack:
+        spool = await stack.enter_async_context(Spool(tmp_path / "spool.db", FakeClock()))
+        scene = Scene(spool)
+        tasks = [asyncio.create_task(work) for work in (scene.desk.run(), scene.desk.listen(spool.publish))]
+        await asyncio.sleep(0)
+        yield scene
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
+async def test_what_waits_is_shown_in_order_to_who_attaches_there_and_to_nobody_else(scene: Scene) -> None:
+    await scene.says("1", "first")
+    await scene.says("2", "second")
+    async with scene.attached("other") as other, scene.attached() as wire:
+        for number, text in (("1", "first"), ("2", "second")):
+            assert await wire.next_text() == text
+            wire.say(Shown(number))
+        await scene.settled()
+        assert other.has_heard_all
+    assert (await scene.spool.backlog()).waiting_out == {}
+
+
+async def test_what_was_not_shown_to_the_end_is_shown_to_the_next(scene: Scene) -> None:
+    await scene.says("1", "first")
+    async with scene.attached() as wire:
+        assert await wire.next_text() == "first"
+    async with scene.attached() as wire:
+        assert await wire.next_text() == "first"
+        wire.say(Shown("1"))
+        await scene.settled()
+
+
+async def test_all_terminals_of_a_conversation_see_it_and_one_of_them_suffices(scene: Scene) -> None:
+    async with scene.attached() as one, scene.attached() as two:
+        await scene.says("1", "first")
+        assert [await one.next_text(), await two.next_text()] == ["first", "first"]
+        two.say(Shown("1"))
+        await scene.says("2", "second")
+        one.say(Shown("1"))  # late, and no matter
+        assert [await one.next_text(), await two.next_text()] == ["second", "second"]
+        one.say(Shown("2"))
+        await scene.settled()
+
+
+async def test_what_is_said_is_taken_by_the_bus_as_the_owner_s(scene: Scene) -> None:
+    async with scene.attached() as wire:
+        wire.say(Say("cli:default:1", "hello"))
+        assert await wire.next() == Taken("cli:default:1")
+    message = await scene.spool.receive()
+    assert (message.id, message.address, message.text, message.sender.id) == ("cli:default:1", HERE, "hello", "local")
+
+
+async def test_while_the_gateway_ends_nothing_is_taken(scene: Scene) -> None:
+    desk = Desk(scene.spool, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
+    wire = FakeWire()
+    task = asyncio.create_task(desk.attach(["default"], wire))
+    await wire.next()
+    wire.say(Say("cli:default:1", "hello"))
+    assert isinstance(await wire.next(), Refused)
+    wire.leave()
+    await task
+
+
+async def test_one_question_sees_its_own_turn_only_if_a_terminal_watches_the_rest(scene: Scene) -> None:
+    async with scene.attached() as terminal, scene.attached("default", ONCE) as script:
+        script.say(Say("cli:default:1", "what time is it?"))
+        assert await script.next() == Taken("cli:default:1")
+        assert (await scene.spool.receive()).sender.id == "script"
+        for turn, began in (("of the terminal", "cli:default:0"), ("of the script", "cli:default:1")):
+            scene.spool.show(Progress(address=HERE, turn=turn, kind="started", text=began))
+            scene.spool.show(Progress(address=HERE, turn=turn, kind="ended"))
+        await scene.says("a", "To the terminal.", reply_to="cli:default:0")
+        for _ in range(4):
+            assert isinstance(await terminal.next(), Show)
+        assert await terminal.next_text() == "To the terminal."
+        terminal.say(Shown("a"))
+        await scene.says("b", "To the script.", reply_to="cli:default:1")
+
+        kinds = [await script.next(), await script.next()]
+        assert [frame.progress.turn for frame in kinds if isinstance(frame, Show)] == ["of the script"] * 2
+        assert await script.next_text() == "To the script."
+        script.say(Shown("b"))
+        await scene.settled()
+
+
+async def test_one_question_shows_what_waited_if_nobody_else_can(scene: Scene) -> None:
+    await scene.says("1", "left from before")
+    async with scene.attached("default", ONCE) as script:
+        assert await script.next_text() == "left from before"
+        script.say(Shown("1"))
+        await scene.settled()
+
+
+async def test_who_comes_in_the_middle_of_an_answer_sees_it_as_a_whole(scene: Scene) -> None:
+    async with scene.attached() as early:
+        for kind, text in (("started", "m"), ("text", "Half an "), ("text", "ans")):
+            scene.spool.show(Progress(address=HERE, turn="t", kind=kind, text=text))  # type: ignore[arg-type]
+        for _ in range(3):
+            await early.next()
+        async with scene.attached() as late:
+            scene.spool.show(Progress(address=HERE, turn="t", kind="text", text="wer"))
+            await scene.says("1", "Half an answer")
+            scene.spool.show(Progress(address=HERE, turn="t", kind="ended"))
+            assert isinstance(await early.next(), Show)
+            started, answer, ended = await late.next(), await late.next(), await late.next()
+            assert isinstance(started, Show)
+            assert isinstance(answer, Send)
+            assert isinstance(ended, Show)
+            assert (started.progress.kind, answer.message.text, ended.progress.kind) == (
+                "started",
+                "Half an answer",
+                "ended",
+            )
+            late.say(Shown("1"))
+            await scene.settled()
