@@ -1,11 +1,14 @@
 """From a chat platform through the real gateway to the answer."""
 
+import asyncio
 import re
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from nanobot.workspace import Home, Workspace
 from tests.fakes.discord_server import FakeDiscord
 from tests.fakes.gateway import GatewayProcess, configure, nanobot
 from tests.fakes.openai_answers import say
@@ -107,3 +110,46 @@ async def test_what_was_written_while_the_gateway_was_away_is_answered(model: Fa
             await telegram.called("sendMessage")
             assert await gateway.stop() == 0
         assert telegram.world.chat(42).shown == ["plum", "You said plum."]
+
+
+DYING = """
+import asyncio, os, sys
+from pathlib import Path
+from nanobot.bus.spool import Spool
+from nanobot.ops.clock import SystemClock
+from nanobot.authority import OWNER_IN_TERMINAL
+from nanobot.messages import Address, InboundMessage, Sender
+
+async def die():
+    message = InboundMessage(id="telegram:42:1", address=Address("telegram", "42"), sender=Sender("42"),
+                             authority=OWNER_IN_TERMINAL, text="a poisonous message")
+    async with Spool(Path(sys.argv[1]), SystemClock()) as spool:
+        await spool.publish(message)
+        await spool.begin(message)
+        os._exit(9)
+
+asyncio.run(die())
+"""
+
+
+async def test_a_message_that_kept_killing_the_process_is_set_aside_and_its_chat_is_told(
+    model: FakeOpenAI, private_home: Path
+) -> None:
+    async with FakeTelegram() as telegram:
+        says = {"token": telegram.token, "api_base": telegram.api_base, "owners": ["42"]}
+        configure(private_home, model.base_url, telegram=says)
+        ada = telegram.world.person(42, "Ada")
+        for _ in range(10):
+            spool = Workspace(Home(private_home).workspace).spool
+            dying = await asyncio.create_subprocess_exec(sys.executable, "-c", DYING, str(spool))
+            await dying.wait()
+        async with GatewayProcess(private_home) as gateway:
+            await telegram.called("sendMessage")
+            assert "a poisonous message" in telegram.world.chat(42).shown[-1]
+            told = await nanobot(private_home, "status")
+            assert "I set a message in telegram:42 aside" in told.out
+            ada.says("plum")
+            await telegram.called("sendMessage", 2)
+            assert await gateway.stop() == 0
+        assert telegram.world.chat(42).shown[-1] == "You said plum."
+    assert len(model.requests) == 1
