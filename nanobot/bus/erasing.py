@@ -1,10 +1,10 @@
 """Removing what is to be forgotten."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from sqlite3 import Connection
 
 from nanobot.bus import inbox, outbox
-from nanobot.bus.rows import decode
+from nanobot.bus.rows import decode, valid
 from nanobot.messages import InboundMessage, OutboundMessage
 from nanobot.ports import Trouble
 
@@ -12,8 +12,20 @@ IsMeant = Callable[[InboundMessage | OutboundMessage | Trouble], bool]
 """Whether this is to be forgotten. Called in another thread: it looks at nothing but what it is given."""
 
 
-def erase(db: Connection, is_meant: IsMeant) -> int:
-    """Remove all that is meant, from the first question to the last trace of its delivery; how many messages."""
+def count(db: Connection, is_meant: IsMeant) -> int:
+    """How many messages and troubles are meant."""
+    said = _meant(db, "SELECT message FROM inbound", InboundMessage, is_meant)
+    answers = _meant(db, "SELECT message FROM outbound", OutboundMessage, is_meant)
+    troubles = [raw for (raw,) in db.execute("SELECT trouble FROM trouble") if is_meant(decode(raw, Trouble))]
+    return len(said) + len(answers) + len(troubles)
+
+
+def erase(db: Connection, is_meant: IsMeant, sessions: Collection[str] = ()) -> int:
+    """Remove all that is meant, from the first question to the last trace of its delivery; how many messages.
+
+    Of these sessions not even the keys stay.
+    """
+    db.executemany("DELETE FROM preview WHERE session = ?", [(valid(session),) for session in sessions])
     said = _meant(db, "SELECT message FROM inbound", InboundMessage, is_meant)
     inbox.remove(db, said)
     answers = _meant(db, "SELECT message FROM outbound", OutboundMessage, is_meant)

@@ -230,13 +230,18 @@ class Spool:
         """The owner has seen the troubles with these ids; they are not listed any more."""
         await self._database.run(partial(troubles.acknowledge, ids=ids))
 
-    async def erase(self, is_meant: IsMeant) -> int:
+    async def count(self, is_meant: IsMeant) -> int:
+        """How many messages and troubles are meant; see `erase`."""
+        return await self._database.run(partial(erasing.count, is_meant=is_meant))
+
+    async def erase(self, is_meant: IsMeant, sessions: Collection[str] = ()) -> int:
         """Remove all messages that are meant, and every trace of them in the files; how many there were.
 
-        `is_meant` is called in another thread. What was received already, or is just being delivered, goes on.
-        Damaged files that were set aside are deleted: nobody can look for anything in them.
+        Of `sessions` not even the keys stay. `is_meant` is called in another thread. What was received already, or
+        is just being delivered, goes on. Damaged files that were set aside are deleted: nobody can look for anything
+        in them.
         """
-        count = await self._database.run(partial(erasing.erase, is_meant=is_meant))
+        count = await self._database.run(partial(erasing.erase, is_meant=is_meant, sessions=sessions))
         await self._database.scrub()
         return count
 

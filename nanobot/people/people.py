@@ -1,7 +1,7 @@
 """Who may talk to the bot: what the configuration says, and what pairing added."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -9,7 +9,7 @@ from functools import cached_property
 from nanobot.authority import Role
 from nanobot.messages import Address, Sender
 from nanobot.people import codes, links
-from nanobot.people.rows import row_of, without
+from nanobot.people.rows import row_of, without, without_names
 from nanobot.people.trouble import PairingError
 from nanobot.ports import Clock
 from nanobot.ports.people import Admitted, Asking, Book, Denied, Linking, Listening, Paired, PeopleStore
@@ -253,6 +253,12 @@ class People:
             title=title or (known.title if known else ""),
         )
         await self._write(replace(self._book, groups=(*without(self._book.groups, group), group)))
+
+    async def forget_names(self, is_meant: Callable[[str, str], bool]) -> None:
+        """Take away the names that are meant, given `channel:id` and the name. Who may talk stays. Raises StoreError."""
+        named = without_names(self._book, is_meant)
+        if named != self._book:
+            await self._write(named)
 
     @cached_property
     def _book(self) -> Book:

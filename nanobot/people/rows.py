@@ -1,7 +1,10 @@
 """Rows of the book of people, by channel and id."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol, TypeVar
+
+from nanobot.ports.people import Book
 
 
 class Known(Protocol):
@@ -23,3 +26,16 @@ def row_of(rows: Sequence[K], channel: str, id_: str) -> K | None:
 def without(rows: Sequence[K], gone: Known) -> tuple[K, ...]:
     """All but those of the same person or group."""
     return tuple(row for row in rows if (row.channel, row.id) != (gone.channel, gone.id))
+
+
+def without_names(book: Book, is_meant: Callable[[str, str], bool]) -> Book:
+    """The book without the names that are meant, given `channel:id` and the name."""
+    people = tuple(
+        replace(row, name="") if row.name and is_meant(f"{row.channel}:{row.id}", row.name) else row
+        for row in book.people
+    )
+    groups = tuple(
+        replace(row, title="") if row.title and is_meant(f"{row.channel}:{row.id}", row.title) else row
+        for row in book.groups
+    )
+    return replace(book, people=people, groups=groups)

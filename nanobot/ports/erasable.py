@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from nanobot.forgotten import Traces
+from nanobot.forgotten import Traces, plain
 from nanobot.ports.episodes import Episode
 from nanobot.transcript import Message
 
@@ -27,6 +27,7 @@ class Meant:
     notes     paths of memory files that go whole; those that end in a slash, with all that is beneath them
     files     paths of media and spilled results that go
     people    `channel:id` of those of whom nothing stays but that they may talk
+    emptied   the scopes of which nothing stays
     since     RFC 3339: what is not kept by message goes from this moment on; "": by words only
 
     Paths are relative to the workspace.
@@ -45,6 +46,7 @@ class Meant:
     notes: frozenset[str] = frozenset()
     files: frozenset[str] = frozenset()
     people: frozenset[str] = frozenset()
+    emptied: frozenset[str] = frozenset()
     since: str = ""
 
     def reaches(self, scope: str) -> bool:
@@ -54,6 +56,24 @@ class Meant:
     def hears(self, session: str) -> bool:
         """Whether what is kept for a conversation may be looked at."""
         return self.scopes is None or session in self.heard
+
+    def takes(self, path: str, line: str) -> bool:
+        """Whether a line of a memory file goes."""
+        return self.traces.name(line) or plain(line) in self.claims.get(path, ())
+
+    def takes_file(self, path: str) -> bool:
+        """Whether a memory file goes whole."""
+        return path in self.notes or any(note.endswith("/") and path.startswith(note) for note in self.notes)
+
+    def takes_evidence(self, name: str) -> bool:
+        """Whether what something rests on goes: a message as `id` or `session#id`, an episode as `episode:42`."""
+        session, _, message = name.rpartition("#")
+        if name.startswith("episode:"):
+            return any(name == f"episode:{number}" and left is None for number, left in self.episodes.items())
+        if session:
+            gone = (self.dropped.get(session, ()), self.blanked.get(session, ()), self.inbound)
+            return session in self.sessions or any(message in ids for ids in gone)
+        return any(name in ids for by_session in (self.dropped, self.blanked) for ids in by_session.values())
 
     @property
     def of_owner(self) -> bool:

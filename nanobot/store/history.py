@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from nanobot.authority import Scope
@@ -45,6 +46,10 @@ class History:
 
     async def of_session(self, session: str, limit: int, through: int | None = None) -> Sequence[Episode]:
         return await self._in_order(lambda: self._file.newest("session", session, limit, through))
+
+    async def revise(self, work: Callable[[Path], T]) -> T:
+        """Have the file written anew while nobody adds to it. Raises StoreError."""
+        return await self._in_order(lambda: self._file.revise(work))
 
     async def _in_order(self, work: Callable[[], T]) -> T:
         """In a thread, one after the other, and to its end."""

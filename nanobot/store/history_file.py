@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from nanobot.ports import Episode
 from nanobot.store import episode_lines, jsonl
@@ -19,6 +20,7 @@ TAIL = 256 * 1024
 
 _log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 Wanted = Callable[[Head], bool]
 
 
@@ -53,6 +55,14 @@ class HistoryFile:
         except OSError as error:  # the line says it, too
             _log.warning("%s could not be written: %s", self._cursor, error.strerror or error)
         return written
+
+    def revise(self, work: Callable[[Path], T]) -> T:
+        """What the work returns, which may put another file in place of this one. No number is given again."""
+        self._look()
+        if self._highest:
+            write_cursor(self._cursor, self._highest)
+        self._looked = False
+        return work(self._path)
 
     def last(self) -> int:
         """The number of the last line, 0 if there is none."""

@@ -229,5 +229,6 @@ def _meant(draft: _Draft, episodes: Mapping[int, Episode | None], claims: Sequen
         notes=draft.seeds.notes,
         files=frozenset(file for picked in every for file in picked.files),
         people=draft.seeds.people,
+        emptied=draft.seeds.scopes,
         since=draft.gone.since.isoformat() if draft.gone.since else "",
     )

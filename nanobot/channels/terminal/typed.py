@@ -1,0 +1,83 @@
+"""What was typed in the terminal, kept for the arrow keys, and made to forget."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from nanobot.errors import StoreError
+from nanobot.ports import Found, Meant
+from nanobot.workspace import PRIVATE_FILE
+
+_FORGET = "/forget"
+_TEMP = ".new"
+
+
+class ErasableTyped:
+    """Erasable over the file of prompt_toolkit: entries of lines that begin with +, each below its time."""
+
+    place = "terminal"
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def owns(self, path: Path) -> bool:
+        return path in (self._path, self._path.with_name(f"{self._path.name}{_TEMP}"))
+
+    async def find(self, meant: Meant) -> Found:
+        return await asyncio.to_thread(lambda: Found(sum(_goes(entry, meant) for entry in self._entries())))
+
+    async def erase(self, meant: Meant) -> None:
+        await asyncio.to_thread(self._erase, meant)
+
+    def _erase(self, meant: Meant) -> None:
+        entries = list(self._entries())
+        kept = [entry for entry in entries if not _goes(entry, meant)]
+        if len(kept) == len(entries):
+            return
+        temp = self._path.with_name(f"{self._path.name}{_TEMP}")
+        try:  # a terminal that is open opens the file anew for each line
+            with temp.open("wb") as file:
+                temp.chmod(PRIVATE_FILE)
+                file.write("".join(kept).encode("utf-8", "surrogateescape"))
+                file.flush()
+                os.fsync(file.fileno())
+            temp.replace(self._path)
+        except OSError as error:
+            raise StoreError(f"{self._path} could not be written: {error.strerror or error}") from error
+
+    def _entries(self) -> Iterator[str]:
+        """Each entry with its time above it."""
+        try:
+            text = self._path.read_bytes().decode("utf-8", "surrogateescape")
+        except FileNotFoundError:
+            return
+        entry = ""
+        for line in text.splitlines(keepends=True):
+            if not line.startswith("+") and "\n+" in entry:
+                yield entry
+                entry = ""
+            entry += line
+        if entry:
+            yield entry
+
+
+def _goes(entry: str, meant: Meant) -> bool:
+    """What asked to forget tells what was forgotten."""
+    if not meant.of_owner:
+        return False
+    typed = "\n".join(line[1:] for line in entry.splitlines() if line.startswith("+"))
+    if typed.lstrip().startswith(_FORGET) or any(key in typed for key in meant.sessions):
+        return True
+    return _is_since(entry, meant.since) or any(meant.traces.tell_all(line) for line in typed.split("\n") if line)
+
+
+def _is_since(entry: str, since: str) -> bool:
+    if not since:
+        return False
+    at = next((line[1:].strip() for line in entry.splitlines() if line.startswith("#")), "")
+    try:
+        return datetime.fromisoformat(at).astimezone() >= datetime.fromisoformat(since)
+    except ValueError:
+        return True

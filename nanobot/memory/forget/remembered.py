@@ -1,0 +1,116 @@
+"""Forgetting in what is remembered: the files, and every version of them."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from nanobot.authority import Scope
+from nanobot.errors import VersionError
+from nanobot.memory import commits, tombstones
+from nanobot.memory.commits import Commit
+from nanobot.memory.facts import bare
+from nanobot.memory.forget.grounds import Claim
+from nanobot.memory.forget.picking import beginning
+from nanobot.memory.forget.rewriting import Rewriting
+from nanobot.memory.shelves import Shelves
+from nanobot.memory.tombstones import Tombstone
+from nanobot.ports import Edit, Found, Meant, VersionStore
+from nanobot.workspace import Workspace, is_versioned, scope_of
+
+log = logging.getLogger(__name__)
+
+MOST_STONES = 500
+
+_SUBJECT = "Something was forgotten"
+
+Stones = Mapping[str, str]
+"""The tombstones that a forget leaves, by path, as they stand in their files: nothing but salted hashes."""
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """Erasable over the history of memory; `shelves` hear that files have changed."""
+
+    versions: VersionStore
+    shelves: Shelves
+    workspace: Workspace
+
+    place = "memory"
+
+    def owns(self, path: Path) -> bool:
+        space = self.workspace
+        if any(path.is_relative_to(folder) for folder in (space.versions, space.versions_aside)):
+            return True
+        if path in (space.versions_journal, space.version_ids):
+            return True
+        return path.is_relative_to(space.root) and is_versioned(PurePosixPath(path.relative_to(space.root)))
+
+    async def find(self, meant: Meant) -> Found:
+        lines = [line for _, line in await self._going(meant)]
+        return Found(len(lines), shown=[beginning(line) for line in lines])
+
+    async def erase(self, meant: Meant) -> None:
+        rewriting = Rewriting(meant)
+        try:
+            await self.versions.purge(rewriting.file, rewriting.message)
+        except VersionError as error:
+            if error.kind != "missing":
+                raise
+            await self._without_history(rewriting)
+            if self.workspace.versions.is_dir() or self.workspace.versions_aside.is_dir():
+                raise
+        await self._index(meant)
+
+    async def stones(self, meant: Meant, claims: Iterable[Claim], at: str) -> Stones:
+        """What is to remain of the claims that go, and of tombstones that tell of them. Of a person nothing does."""
+        if meant.people:
+            return {}
+        files = await self.versions.files()
+        made = [
+            Tombstone(scope=claim.scope, undone="add", at=at, claim=claim.text, evidence=claim.evidence)
+            for claim in [*claims, *(Claim(path, _scope(path), bare(line)) for path, line in await self._going(meant))]
+        ]
+        rewriting = Rewriting(meant)
+        old = [stone for path, stone in tombstones.read(files).items() if rewriting.file(path, files[path]) is None]
+        unique = {(stone.scope, stone.undone, stone.claim): stone for stone in [*reversed(made), *old]}
+        hashed = [stone.forgotten() for stone in list(unique.values())[:MOST_STONES]]
+        return {stone.path: tombstones.encode(stone).decode() for stone in hashed}
+
+    async def bury(self, stones: Stones) -> None:
+        """Put them there, as a version that says no more than that something was forgotten."""
+        known = await self.versions.files([tombstones.FOLDER])
+        edits = {path: Edit(None, text.encode()) for path, text in stones.items() if path not in known}
+        if edits:
+            names = tuple(PurePosixPath(path).stem for path in sorted(edits))
+            await self.versions.commit(edits, commits.write(Commit(kind="forget", subject=_SUBJECT, buried=names)))
+
+    async def _going(self, meant: Meant) -> Sequence[tuple[str, str]]:
+        """The lines that go, each with its file."""
+        rewriting = Rewriting(meant)
+        files = await self.versions.files()
+        return [
+            (path, line)
+            for path, data in sorted(files.items())
+            if not path.startswith(f"{tombstones.FOLDER}/")
+            for line in rewriting.going(path, data)
+        ]
+
+    async def _without_history(self, rewriting: Rewriting) -> None:
+        files = await self.versions.files()
+        changed = {path: Edit(data, rewriting.file(path, data)) for path, data in files.items()}
+        edits = {path: edit for path, edit in changed.items() if edit.before != edit.after}
+        if edits:
+            await self.versions.commit(edits, commits.write(Commit(kind="forget", subject=_SUBJECT)))
+
+    async def _index(self, meant: Meant) -> None:
+        """The index of notes is derived, and may still tell of one."""
+        scopes = meant.scopes or {"owner", *map(_scope, await self.versions.files())}
+        for scope in scopes:
+            if self.workspace.memory_of(scope).parent.is_dir():
+                await asyncio.to_thread(self.shelves.of(Scope(scope)).notebook.update)
+
+
+def _scope(path: str) -> str:
+    return scope_of(PurePosixPath(path))

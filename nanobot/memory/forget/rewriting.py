@@ -1,0 +1,127 @@
+"""What stays of a memory file, and of what a version says of itself."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from nanobot.memory import commits
+from nanobot.memory.commits import Commit, Operation
+from nanobot.memory.index import lines_of
+from nanobot.memory.operations import facts_in
+from nanobot.memory.tombstones import FOLDER, decode
+from nanobot.ports import Meant
+from nanobot.workspace import is_note, scope_of
+
+_UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+_FIXED = frozenset({"MEMORY.md", "USER.md", "SOUL.md"})
+_NOTHING_LEFT = "(forgotten)"
+
+
+class Rewriting:
+    """For one forget. Looks only at what belongs to the scopes that are meant."""
+
+    def __init__(self, meant: Meant) -> None:
+        self._meant = meant
+
+    def file(self, path: str, data: bytes) -> bytes | None:
+        """What stays of a file in whatever version; the same bytes if all does, None if nothing does."""
+        meant = self._meant
+        if path.startswith(f"{FOLDER}/"):
+            return self._tombstone(data)
+        if not meant.reaches(_scope(path)):
+            return data
+        if meant.takes_file(path) or self._is_named(path):
+            return None
+        mark = data[:2]
+        encoding = _UTF16.get(mark, "utf-8")
+        errors = "surrogateescape" if encoding == "utf-8" else "surrogatepass"
+        head = mark if mark in _UTF16 else b""
+        text = data[len(head) :].decode(encoding, errors)
+        kept = self.text(path, text)
+        if kept == text:
+            return data
+        left = head + kept.encode(encoding, errors)
+        is_empty = PurePosixPath(path).name not in _FIXED and is_note(PurePosixPath(path)) and not facts_in(left)
+        return None if is_empty else left
+
+    def text(self, path: str, text: str) -> str:
+        """The lines that stay. What is indented below a line that goes belongs to it."""
+        return "".join(line for line, goes in self._lines(path, text) if not goes)
+
+    def going(self, path: str, data: bytes) -> Sequence[str]:
+        """The lines of a file that go."""
+        if not self._meant.reaches(_scope(path)):
+            return []
+        text = data.decode("utf-8", "replace")
+        if self._meant.takes_file(path) or self._is_named(path):
+            return list(facts_in(data)) or [path]
+        return [line.strip() for line, goes in self._lines(path, text) if goes and line.strip()]
+
+    def message(self, message: str, ids: Mapping[str, str]) -> str:
+        """What a version says of itself; `ids` leads from old ids of versions to new ones."""
+        followed = commits.following(message, ids)
+        commit = commits.parse(followed)
+        if commit is None:
+            return self._free(followed) if self._meant.of_owner else followed
+        new = self._commit(commit)
+        return followed if new == commit else commits.write(new)
+
+    def _commit(self, commit: Commit) -> Commit:
+        meant = self._meant
+        operations = tuple(new for old in commit.operations if (new := self._operation(old)))
+        commit = replace(commit, operations=operations, turn="" if commit.turn in meant.turns else commit.turn)
+        if not all(map(meant.reaches, commit.scopes or ("owner",))):
+            return commit
+        return replace(
+            commit,
+            subject=self._free(commit.subject),
+            reason=meant.traces.without(commit.reason, quoted=True),
+            scopes=tuple(scope for scope in commit.scopes if scope not in meant.emptied),
+        )
+
+    def _operation(self, operation: Operation) -> Operation | None:
+        """An operation as it may still be told; None if it may not."""
+        meant, file = self._meant, operation.file
+        if not meant.reaches(_scope(file)):
+            return operation
+        if meant.takes_file(file) or self._is_named(file):
+            return None
+        merged = tuple(path for path in operation.merged if not (meant.takes_file(path) or self._is_named(path)))
+        messages = tuple(name for name in operation.messages if not meant.takes_evidence(name))
+        told = replace(operation, merged=merged, messages=messages)
+        is_new_gone = bool(told.text) and meant.takes(file, told.text)
+        is_old_gone = bool(told.before) and meant.takes(file, told.before)
+        if is_new_gone and told.before and not is_old_gone:
+            return replace(told, verb="remove", text=told.before, before="")
+        if is_new_gone:
+            return None
+        return replace(told, verb="add", before="") if is_old_gone else told
+
+    def _lines(self, path: str, text: str) -> Sequence[tuple[str, bool]]:
+        found: list[tuple[str, bool]] = []
+        for line in lines_of(text):
+            is_below = line[:1] in " \t" and bool(line.strip()) and not line.lstrip().startswith(("-", "*", "+"))
+            goes = self._meant.takes(path, line.rstrip("\r\n")) or (is_below and bool(found) and found[-1][1])
+            found.append((line, goes))
+        return found
+
+    def _tombstone(self, data: bytes) -> bytes | None:
+        stone = decode(data)
+        if stone is None or stone.salt or not self._meant.reaches(stone.scope):
+            return data
+        told = any(self._meant.traces.tell_all(line) for line in stone.claim.split("\n"))
+        return None if told or any(map(self._meant.takes_evidence, stone.evidence)) else data
+
+    def _free(self, text: str) -> str:
+        """Words that follow no form: a message of somebody's own."""
+        return self._meant.traces.without(text, quoted=True) or _NOTHING_LEFT
+
+    def _is_named(self, path: str) -> bool:
+        """Whether the name of a note tells it."""
+        inside = PurePosixPath(path)
+        name = inside.stem.replace("-", " ").replace("_", " ")
+        return is_note(inside) and inside.name not in _FIXED and self._meant.traces.name(name)
+
+
+def _scope(path: str) -> str:
+    return scope_of(PurePosixPath(path))

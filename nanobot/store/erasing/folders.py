@@ -1,0 +1,73 @@
+"""Forgetting in the files that came along: media, and results of tools that were too long."""
+
+import asyncio
+import shutil
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from nanobot.errors import StoreError
+from nanobot.ports import Found, Meant
+from nanobot.store.private import remove_stale_temps, sync_folder
+from nanobot.uncancelled import to_the_end
+from nanobot.workspace import Workspace, folder_of, scope_of
+
+_MOST = 64 << 20
+"""Bytes of a file that is looked into; a larger one goes with the message that it came with, or stays."""
+
+
+class ErasableFolder:
+    """Erasable over media/ or spill/: a file goes with its message, or if it tells of what goes."""
+
+    def __init__(self, place: str, folder: Path, workspace: Workspace, *, holds_copies: bool) -> None:
+        """`holds_copies`: what lies there was made by us, so that a line that was copied into it counts."""
+        self.place = place
+        self._folder = folder
+        self._root = workspace.root
+        self._holds_copies = holds_copies
+
+    def owns(self, path: Path) -> bool:
+        return path.is_relative_to(self._folder)
+
+    async def find(self, meant: Meant) -> Found:
+        return await asyncio.to_thread(lambda: Found(sum(1 for _ in self._going(meant))))
+
+    async def erase(self, meant: Meant) -> None:
+        await to_the_end(asyncio.to_thread(self._erase, meant))
+
+    def _erase(self, meant: Meant) -> None:
+        try:
+            for path in list(self._going(meant)):
+                path.unlink(missing_ok=True)
+                sync_folder(path.parent)
+            for folder in self._folders():
+                remove_stale_temps(folder)
+            for scope in meant.emptied:
+                shutil.rmtree(self._folder / folder_of(scope), ignore_errors=True)
+        except OSError as error:
+            raise StoreError(f"a file in {self._folder} could not be erased: {error.strerror or error}") from error
+
+    def _folders(self) -> Iterator[Path]:
+        if self._folder.is_dir():
+            yield self._folder
+            yield from (path for path in self._folder.rglob("*") if path.is_dir() and not path.is_symlink())
+
+    def _going(self, meant: Meant) -> Iterator[Path]:
+        if not self._folder.is_dir():
+            return
+        for path in self._folder.rglob("*"):
+            if path.is_file() and not path.is_symlink() and self._goes(path, meant):
+                yield path
+
+    def _goes(self, path: Path, meant: Meant) -> bool:
+        inside = path.relative_to(self._root)
+        scope = scope_of(PurePosixPath(inside))
+        if inside.as_posix() in meant.files or scope in meant.emptied:
+            return True
+        if not meant.reaches(scope):
+            return False
+        if meant.traces.name(path.stem.replace("-", " ").replace("_", " ")):
+            return True
+        if path.stat().st_size > _MOST:
+            return False
+        text = path.read_bytes().decode("utf-8", "replace")
+        return meant.traces.show(text) if self._holds_copies else meant.traces.name(text)
