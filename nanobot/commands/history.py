@@ -15,6 +15,8 @@ from nanobot.memory.timeline import LATEST, Entry, Timeline
 from nanobot.ports import FileDiff
 
 Action = Literal["why", "log", "restore", "undo"]
+Written = Literal[Action, "show"]
+"""What a person types to do it, or to see what is remembered."""
 
 IsDreaming = Callable[[], Awaitable[bool]]
 
@@ -29,12 +31,12 @@ class Asking:
 
     asked: Asked
     language: Language
-    commands: Callable[[Action], str]
+    commands: Callable[[Written], str]
 
     def say(self, sentence: str, /, **values: object) -> str:
         return say(f"history.{sentence}", self.language, **values)
 
-    def command(self, action: Action, argument: str = "") -> str:
+    def command(self, action: Written, argument: str = "") -> str:
         """What they would type."""
         return f"{self.commands(action)} {argument}".strip()
 
@@ -153,8 +155,10 @@ def history_commands(history: History, told: Callable[[Result, Asking], Answer])
     ]
 
 
-def _slash(action: Action) -> str:
+def _slash(action: Written) -> str:
     """As it works on every platform: Telegram knows no `-`."""
+    if action == "show":
+        return "/memory"
     return "/why" if action == "why" else f"/dream_{action}"
 
 

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import PurePosixPath
+from typing import get_args
 
-from nanobot.commands.history import MOST_CHOICES, Asking, Choice, Log, Result, Shown, Trouble
+from nanobot.commands.history import MOST_CHOICES, Asking, Choice, Log, Result, Shown, Trouble, Written
 from nanobot.commands.router import Answer
 from nanobot.memory.clean import cleaned
 from nanobot.memory.dream.report import told_operation
@@ -48,7 +49,7 @@ def told(result: Result, asking: Asking) -> Answer:
 
 
 def _trouble(kind: str, detail: str, asking: Asking) -> str:
-    commands = {action: asking.command(action) for action in ("why", "log", "restore", "undo")}
+    commands = {action: asking.command(action) for action in get_args(Written)}
     return asking.say(kind, detail=_cut(cleaned(detail), LONGEST_LINE), **commands)
 
 

@@ -2,10 +2,9 @@
 
 import re
 from pathlib import Path
-from typing import get_args
 
 from nanobot.authority import Authority, Origin, Role, Scope
-from nanobot.commands.history import Action, Asking, History, history_commands
+from nanobot.commands.history import History, history_commands
 from nanobot.commands.history_words import told
 from nanobot.commands.memory import remember_command
 from nanobot.commands.router import Answer, Call, Router
@@ -93,8 +92,5 @@ def memory_of(root: Path) -> dict[str, bytes]:
 
 def version_in(text: str) -> str:
     """The last number of a version that a text names."""
-    return re.findall(r"\b[0-9a-f]{7}\b", text)[-1]
-
-
-ACTIONS = get_args(Action)
-__all__ = ["ACTIONS", "ADA", "ADA_IN_GROUP", "BOB", "IN_GROUP", "Asking", "Historian", "memory_of", "version_in"]
+    found: list[str] = re.findall(r"\b[0-9a-f]{7}\b", text)
+    return found[-1]

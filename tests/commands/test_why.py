@@ -1,19 +1,20 @@
 """/why: the line in memory, the version that brought it, and the words that it rests on."""
 
 from datetime import timedelta
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 from nanobot.authority import Origin
 from nanobot.memory.keeping import Asked
 from nanobot.memory.tool_changes import ToolChanges
+from nanobot.memory.witnesses import Witnesses
 from nanobot.messages import Address, Sender
 from nanobot.ports import Caller, Edit
 from nanobot.transcript import Message
 from tests.commands.historian import ADA, BOB, Historian, version_in
 from tests.fakes.dreamers import add, keen, note, wants
-from tests.memory.dream.bedroom import MEMORY, Bedroom, Line, by_tool
+from tests.memory.dream.bedroom import Bedroom, Line, by_tool
 
 
 @pytest.fixture
@@ -104,11 +105,11 @@ async def said_in_a_turn(ada: Historian, text: str, *more: Message) -> Caller:
 
 
 async def test_what_a_tool_wrote_is_traced_to_the_message_of_its_turn(ada: Historian) -> None:
-    path = ada.bedroom.root / "memory" / "boat.md"
+    path = PurePosixPath("memory/boat.md")
     caller = await said_in_a_turn(ada, "keep a note about the boat")
     edit = Edit(None, b"---\nsummary: the boat\n---\nIt is blue, 7 m long.\n")
 
-    assert await ToolChanges(ada.keeping).keep(path.relative_to(ada.bedroom.root), edit, caller)  # type: ignore[arg-type]
+    assert await ToolChanges(ada.keeping).keep(path, edit, caller)
     text = await ada.says("/why blue boat")
 
     assert "I wrote it on 2026-03-02 10:15, while we were talking" in text
@@ -186,16 +187,13 @@ async def test_nobody_is_told_of_the_memory_or_the_words_of_others(ada: Historia
 
 async def test_in_a_chat_that_has_changed_hands_the_words_of_the_former_scope_stay_theirs(ada: Historian) -> None:
     await ada.bedroom.happened("Bob has a boat", facts=["Bob has a boat"], scope=BOB.scope)
-    names = tuple(message.id for message in await ada.bedroom.sessions.messages("telegram:1"))
-    ada.bedroom.write(MEMORY, "# Memory\n\n- something about a boat\n")
-    caller = Caller(Address("telegram", "1"), ADA, "t9", "en")
-    await ToolChanges(ada.keeping).keep(
-        Path(MEMORY), Edit(b"# Memory\n\n- something about a boat\n", b"# Memory\n\n- x boat\n"), caller
-    )  # type: ignore[arg-type]
+    [said] = await ada.bedroom.sessions.messages("telegram:1")
+    witnesses = Witnesses(ada.bedroom.episodes, ada.bedroom.sessions)
 
-    testimony = await ada.history._provenance._witnesses.hear([f"telegram:1#{names[0]}"], ADA.scope, "boat")
-
-    assert (testimony.said, testimony.gone) == ([], 1)
+    for names in ([f"telegram:1#{said.id}"], ["episode:1"], [said.id]):
+        testimony = await witnesses.hear(names, ADA.scope, "boat", 1)
+        assert (testimony.said, testimony.gone) == ([], 1)
+        assert (await witnesses.hear(names, BOB.scope, "boat", 1)).said[0].text == "Bob has a boat"
 
 
 async def test_words_that_came_from_the_web_are_not_taken_for_a_persons(ada: Historian) -> None:

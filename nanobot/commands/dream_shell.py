@@ -1,0 +1,21 @@
+"""What `nanobot dream` does."""
+
+from collections.abc import Callable
+
+from nanobot.authority import Scope
+from nanobot.commands.router import Answer
+from nanobot.i18n import Language, say
+from nanobot.memory.dream.dream import Dream
+
+
+async def dream_at_shell(dream: Dream, language: Language, tell: Callable[[str], None]) -> Answer:
+    """Dream, and answer what changed in everybody's memory; `tell` hears what is being read. Raises StoreError."""
+
+    async def reading(first: int, last: int) -> None:
+        tell(say("dream.reading", language, first=first, last=last))
+
+    report = await dream.run("asked", reading)
+    others = sorted({change.scope for change in report.changes} - {Scope.owner()})
+    told = [f"{scope}\n{report.told(language, scope)}" for scope in others]
+    is_done = report.goes_on or report.outcome == "nothing"
+    return Answer("\n\n".join([report.told(language, Scope.owner()), *told]), failed=not is_done)

@@ -1,0 +1,81 @@
+"""What `nanobot memory` does: the commands about memory, for whoever is at the machine and any scope."""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from nanobot.authority import Authority, Origin, Role, Scope
+from nanobot.commands.history import Action, Asking, History, Written
+from nanobot.commands.history_data import as_data
+from nanobot.commands.history_words import told
+from nanobot.commands.router import Answer, Call, Command
+from nanobot.i18n import Language
+from nanobot.memory.keeping import Asked
+from nanobot.memory.notebook import Notebook
+from nanobot.memory.shelves import Shelves
+from nanobot.messages import Address, InboundMessage, Sender
+
+SHELL = Address("cli", "shell")
+"""Where words come from that were typed behind `nanobot memory`. It is no conversation."""
+
+_SHOW = "show"
+_ACTIONS: tuple[Action, ...] = get_args(Action)
+
+
+@dataclass(frozen=True, slots=True)
+class ShellAnswer:
+    """The answer in words, and for programs; `failed` if it was not done."""
+
+    text: str
+    failed: bool
+    data: Mapping[str, object]
+
+
+class MemoryShell:
+    """Everything of every scope: whoever can run the program owns it."""
+
+    def __init__(
+        self, history: History, shelves: Shelves, memory: Command, scopes: Callable[[], Awaitable[Collection[str]]]
+    ) -> None:
+        """`memory` is the command /memory; `scopes` names those that there are."""
+        self._history = history
+        self._shelves = shelves
+        self._memory = memory
+        self._scopes = scopes
+
+    async def do(self, args: Sequence[str]) -> ShellAnswer:
+        """`args`: the language, the scope, then show [NAME] | why WORDS | log [N|ID] | restore [ID] | undo ID."""
+        language, scope, action, *words = args
+        if scope not in (known := await self._scopes()):
+            text = f"There is no memory called {scope!r}. There are: {', '.join(sorted(known))}."
+            return ShellAnswer(text, failed=True, data={"error": "scope", "detail": scope})
+        authority = Authority(Role.OWNER, Scope(scope), Origin.OWNER)
+        in_language: Language = "zh" if language == "zh" else "en"
+        if action == _SHOW:
+            return await self._show(" ".join(words), authority, in_language)
+        asking = Asking(Asked(SHELL.session_key, authority), in_language, lambda what: _typed(what, authority.scope))
+        result = await self._history.do(next(known for known in _ACTIONS if known == action), " ".join(words), asking)
+        answer = told(result, asking)
+        return ShellAnswer(answer.text, answer.failed, as_data(result))
+
+    async def _show(self, name: str, authority: Authority, language: Language) -> ShellAnswer:
+        message = InboundMessage(id="", address=SHELL, sender=Sender(""), authority=authority, text=name)
+        answer: Answer = await self._memory.handler(Call(message, name, language))
+        return ShellAnswer(answer.text, answer.failed, _data(self._shelves.of(authority.scope).notebook, name))
+
+
+def _typed(action: Written, scope: Scope) -> str:
+    """How whoever is at the shell asks for it."""
+    return f"nanobot memory {action}{'' if scope.is_owner else f' --scope {scope}'}"
+
+
+def _data(notebook: Notebook, name: str) -> Mapping[str, object]:
+    if not name:
+        notes = [{"name": note.name, "type": note.type, "summary": note.summary} for note in notebook.all]
+        problems = [{"file": one.file, "kind": one.kind, "detail": one.detail} for one in notebook.problems]
+        return {"file": str(notebook.path), "size": notebook.size, "notes": notes, "problems": problems}
+    note = notebook.find(name)
+    if note is None:
+        return {"error": "note", "detail": name}
+    about = {"name": note.name, "type": note.type, "summary": note.summary, "updated": note.updated}
+    return {"file": str(notebook.path.with_name(note.file)), **about, "text": note.body}
