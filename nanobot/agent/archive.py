@@ -1,18 +1,23 @@
 """What becomes of a conversation beyond its window."""
 
 import asyncio
+import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from nanobot.agent.background import Background
 from nanobot.agent.conversation import Conversation
 from nanobot.agent.recollection import Recollection
 from nanobot.authority import Scope
+from nanobot.errors import StoreError
 from nanobot.memory.consolidator import Archiving, Consolidator
 from nanobot.ports import Clock
 from nanobot.tokens import TokenEstimator
 
-WAIT = 60.0
-"""Seconds that a turn waits for the summary where the strategy wants it first."""
+log = logging.getLogger(__name__)
+
+WAIT = 30.0
+"""Seconds that somebody waits for a summary: a turn, where the strategy wants it first, or who leaves the program."""
 
 IN_VIEW = 2
 """Turns that stay in view when a person has the conversation archived."""
@@ -45,7 +50,7 @@ class Archive:
     async def make_room(self, conversation: Conversation, room: float, tokens: TokenEstimator) -> None:
         """Make the replay fit into `room` tokens, if it does not."""
         if self.summary_first and conversation.finished and not conversation.fits(room, tokens):
-            await self._within_limits(conversation)
+            await self._within_limits(conversation.key, conversation.finished)
         left = await conversation.make_room(room, tokens, await self.recollection.newest())
         if left:
             self.consolidator.left_view(conversation.key, left)
@@ -57,16 +62,38 @@ class Archive:
             await conversation.keep_last(IN_VIEW, await self.recollection.newest())
         return done
 
-    async def _within_limits(self, conversation: Conversation) -> None:
-        if self.consolidator.setback(conversation.key):
+    def begin(self) -> None:
+        """At the start of the program: archive in the background what has rested, or was cleared, meanwhile."""
+        self.background.start("archive what is owed", lambda: self.consolidator.archive_rested(self.clock.now()))
+
+    async def leave(self, session: str, tell: Callable[[], Awaitable[None]], *, once: bool = False) -> None:
+        """Archive a conversation that the program ends with, unless that takes longer than WAIT.
+
+        `tell` says that it takes a moment. Who asks `once` may ask again soon, and has no time: then it is done, and
+        nothing said, only if something has waited for longer than the time of rest.
+        """
+        try:
+            waited = await self.consolidator.waiting(session)
+        except StoreError as error:
+            log.warning("%s", error)
             return
-        work = asyncio.ensure_future(self.consolidator.archive(conversation.key, conversation.finished))
+        if waited is None or (once and waited < self.consolidator.rest):
+            return
+        if not once and self.consolidator.asks(session):
+            await tell()
+        await self._within_limits(session, "")
+
+    async def _within_limits(self, session: str, through: str) -> None:
+        """What is not done within WAIT is given up for now; nothing is asked while the model is left alone."""
+        if self.consolidator.setback(session):
+            return
+        work = asyncio.ensure_future(self.consolidator.archive(session, through, patient=False))
         limit = asyncio.ensure_future(self.clock.sleep(WAIT))
         try:
             await asyncio.wait([work, limit], return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (work, limit):
-                task.cancel()
+            work.cancel()
+            limit.cancel()
             await asyncio.wait([work, limit])
-        if work.done() and not work.cancelled():
-            work.result()
+        if not work.cancelled() and (error := work.exception()):
+            log.warning("%s could not be archived: %s", session, error)

@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 from nanobot.authority import Scope
 from nanobot.errors import LLMError
 from nanobot.memory.archivist import Archivist, Draft
+from nanobot.memory.passage import Passage
 from nanobot.memory.pieces import Stretch
 from nanobot.memory.setbacks import TRIES, Setback, Setbacks
 from nanobot.memory.summariser import Slot
@@ -46,6 +47,14 @@ class Archiving:
     is_whole: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Where the model is asked, and whether it is asked again after a failure."""
+
+    slot: Slot
+    patient: bool = True
+
+
 class Consolidator:
     """Archives what is in no episode yet, the oldest first; one run in a session at a time.
 
@@ -72,8 +81,9 @@ class Consolidator:
         self._archivist = archivist
         self._background = background
         self._clock = clock
-        self._rest = rest
+        self.rest = rest
         self._is_busy = is_busy
+        self.passage = Passage()  # whoever is alone in it knows that nothing is archived meanwhile
         self._setbacks = Setbacks(clock)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -85,9 +95,12 @@ class Consolidator:
         """Archive in the background what a reset has cleared."""
         self._background.start(f"archive {session} before its reset", partial(self._at_ease, session, None))
 
-    async def archive(self, session: str, through: str) -> Archiving:
-        """Archive now, up to the message `through`, for somebody who waits for it. Raises StoreError."""
-        return await self._archive(session, through, nullcontext)
+    async def archive(self, session: str, through: str, *, patient: bool = True) -> Archiving:
+        """Archive now, for somebody who waits for it, up to the message `through` ("": all). Raises StoreError.
+
+        Without patience, the first failure of the model ends it.
+        """
+        return await self._archive(session, through, _Asking(nullcontext, patient))
 
     async def settle_debts(self) -> int:
         """Archive what was cleared by a reset, and is not archived because the process died or the model failed.
@@ -103,9 +116,19 @@ class Consolidator:
         Returns the number of new episodes.
         """
         owed = await self._sessions.owed()
-        rested = {one.key for one in owed if _age(one.at, now) >= self._rest and not self._is_busy(one.key)}
+        rested = {one.key for one in owed if _age(one.at, now) >= self.rest and not self._is_busy(one.key)}
         due = [one.key for one in owed if one.key in rested or one.is_reset]
         return await self._settle([(key, "" if key in rested else None) for key in due])
+
+    async def waiting(self, session: str) -> float | None:
+        """Seconds that the oldest message of a session has waited; None if all is archived. Raises StoreError."""
+        parts = await self._sessions.unarchived(session)
+        oldest = next((message for part in parts for message in part), None)
+        return _age(oldest.at, self._clock.now()) if oldest else None
+
+    def asks(self, session: str) -> bool:
+        """Whether a model is asked about this session, so that archiving takes its time."""
+        return self._archivist.can_summarise(session) and self._setbacks.of(session) is None
 
     def setback(self, session: str) -> Setback | None:
         """What keeps this session from being archived at the moment."""
@@ -121,11 +144,11 @@ class Consolidator:
         """When nobody waits for it; not at all while the model is left alone."""
         if self._setbacks.of(session):
             return Archiving()
-        return await self._archive(session, through, self._background.slot)
+        return await self._archive(session, through, _Asking(self._background.slot))
 
-    async def _archive(self, session: str, through: str | None, slot: Slot) -> Archiving:
+    async def _archive(self, session: str, through: str | None, asking: _Asking) -> Archiving:
         """Up to a message, "" for all there is, None for what stands before the last reset."""
-        async with self._locks.setdefault(session, asyncio.Lock()):
+        async with self.passage.passing(), self._locks.setdefault(session, asyncio.Lock()):
             before = await self._heal(session)
             made: list[Episode] = []
             count, is_enough = 0, False
@@ -134,7 +157,7 @@ class Consolidator:
                 while rest:
                     if is_enough:
                         return Archiving(made, count)
-                    draft = await self._draft(Stretch(session, rest, before), slot)
+                    draft = await self._draft(Stretch(session, rest, before), asking)
                     if draft is None or not await self._still_there(session, rest[: draft.count]):
                         return Archiving(made, count)
                     made.append(await self._keep(session, draft.episode))
@@ -154,16 +177,16 @@ class Consolidator:
             await self._mark(session, newest)
         return newest.scope
 
-    async def _draft(self, stretch: Stretch, slot: Slot) -> Draft | None:
+    async def _draft(self, stretch: Stretch, asking: _Asking) -> Draft | None:
         """The episode of the first piece; None if it has to wait."""
         session, least_tries = stretch.session, 2 if len(stretch.messages) == 1 else TRIES  # it gets no smaller
         while self._archivist.can_summarise(session) and self._setbacks.count(session) < least_tries:
             try:
-                draft = await self._archivist.summarised(stretch, self._setbacks.count(session), slot)
+                draft = await self._archivist.summarised(stretch, self._setbacks.count(session), asking.slot)
             except LLMError as error:
                 _log.warning("%s could not be summarised: %s", session, error)
                 wait = self._setbacks.add(session, error)
-                if wait is None:
+                if wait is None or not asking.patient:
                     return None
                 await self._clock.sleep(wait)
             else:
