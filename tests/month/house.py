@@ -1,0 +1,233 @@
+"""The bot of the month: the program's own parts on real files, with a clock and a model that the test owns."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from nanobot.app import bot as composition
+from nanobot.app.bot import Bot, Ground, build_bot
+from nanobot.app.people import build_people
+from nanobot.agent.models import Models
+from nanobot.bus.spool import Spool
+from nanobot.channels.access import Access, Contact
+from nanobot.config import load
+from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin
+from nanobot.ids import new_id
+from nanobot.messages import Attachment, InboundMessage, OutboundMessage, Quote
+from nanobot.ops.logs import log_to
+from nanobot.ports import Caller, Delivery, Tool, ToolResult, ToolSpec
+from nanobot.store.lock import WorkspaceLock
+from nanobot.store.media import MediaFolder
+from nanobot.store.models import SessionModels
+from nanobot.store.template import prepare, template_folder
+from nanobot.workspace import Home, Workspace
+from tests.fakes.clock import FakeClock
+from tests.fakes.month_model import MonthModel
+from tests.month.cast import CONFIG, Place
+
+PATIENCE = 60.0
+"""Seconds before a test gives up; a guard against hanging, not a measure."""
+
+CHANNELS = ("cli", "telegram", "discord")
+REST = 31 * 60.0
+BETWEEN_DREAMS = 2 * 60 * 60.0
+
+_CHANGE = re.compile(r"^`([0-9a-f]{7})` ", re.MULTILINE)
+
+
+class Browse:
+    """A tool that reads the one page of the web."""
+
+    spec = ToolSpec("browse", "Read a web page.", {"type": "object", "properties": {"url": {"type": "string"}}})
+
+    def __init__(self, page: str) -> None:
+        self._page = page
+
+    def describe(self, arguments: object) -> str:
+        return "read a page"
+
+    async def run(self, arguments: object, caller: Caller) -> ToolResult:
+        return ToolResult(self._page, Origin.WEB)
+
+
+class House:
+    """`async with` it; inside, everything runs. What it said is in `heard`, by the message that it answers."""
+
+    def __init__(self, home: Home, model: MonthModel, clock: FakeClock, page: str, patch: pytest.MonkeyPatch) -> None:
+        self.home, self.model, self.clock = home, model, clock
+        home.root.mkdir(mode=0o700, exist_ok=True)
+        preset = {"base_url": "http://127.0.0.1:9", "api_key": "none", "model": "month"}
+        more = {"models": {"month": preset}, "language": "en", "sessions": {"fsync": False}, "timezone": "UTC"}
+        home.config.write_text(json.dumps({**CONFIG, **more}), encoding="utf-8")
+        self.config = load(home, env={})
+        self.workspace = Workspace(self.config.workspace)
+        self.said = 0
+        self._answers: dict[str, asyncio.Future[OutboundMessage]] = {}
+        builtin = composition.builtin_tools
+        patch.setattr(composition, "build_models", lambda config, home, workspace, clock: self._models())
+        patch.setattr(composition, "builtin_tools", lambda *a, **k: [*builtin(*a, **k), Browse(page)])
+
+    async def __aenter__(self) -> Self:
+        self._closing = AsyncExitStack()
+        await self._closing.__aenter__()
+        log_to(self.home.log, "debug", "text", frozenset())
+        self._closing.enter_context(WorkspaceLock(self.workspace))
+        prepare(self.workspace, template_folder())
+        self.spool = await self._closing.enter_async_context(Spool(self.workspace.spool, self.clock))
+        ground = Ground(self.config, self.home, self.workspace, self.clock, self.spool)
+        self.bot: Bot = build_bot(ground, "en")
+        self.people = build_people(self.config, self.workspace, self.clock)
+        self.door = Access(self.people, self.spool.send, self.clock)
+        self.media = MediaFolder(self.workspace)
+        tasks = await self._closing.enter_async_context(_Tasks())
+        tasks.add(self.bot.dispatcher.run())
+        self.bot.archive.background.start("history", self.bot.memory.state.begin)
+        self.bot.archive.begin()
+        tasks.add(self.bot.archive.background.run())
+        for channel in CHANNELS:
+            tasks.add(self._deliver(channel))
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._closing.aclose()
+
+    async def restart(self) -> None:
+        """The program ends, and begins again."""
+        await self.__aexit__()
+        await self.__aenter__()
+
+    async def say(
+        self, place: Place, text: str, quotes: Sequence[Quote] = (), file: str = ""
+    ) -> OutboundMessage | None:
+        """Somebody says something; what is answered, None if they are not heard."""
+        self.said += 1
+        name = f"{place.address.session_key}:{self.said}"
+        authority = await self._admitted(place, name, text)
+        if authority is None:
+            return None
+        files = [await self._sent(authority, file)] if file else []
+        answer = self._answers[name] = asyncio.get_running_loop().create_future()
+        await self.spool.publish(
+            InboundMessage(
+                id=name,
+                address=place.address,
+                sender=place.sender,
+                authority=authority,
+                text=text,
+                quotes=quotes,
+                files=files,
+            )
+        )
+        async with asyncio.timeout(PATIENCE):
+            return await answer
+
+    async def ask(self, place: Place, text: str) -> str:
+        """Say something that is answered; its text."""
+        answer = await self.say(place, text)
+        assert answer, f"{text!r} was not heard"
+        return answer.text
+
+    async def press(self, place: Place, question: OutboundMessage, value: str) -> OutboundMessage:
+        """Choose a button of a question."""
+        self.said += 1
+        name = f"{place.address.session_key}:{self.said}"
+        authority = await self._admitted(place, name, value)
+        assert authority
+        answer = self._answers[name] = asyncio.get_running_loop().create_future()
+        await self.spool.publish(
+            InboundMessage(
+                id=name,
+                address=place.address,
+                sender=place.sender,
+                authority=authority,
+                text=value,
+                answers=question.id,
+            )
+        )
+        async with asyncio.timeout(PATIENCE):
+            return await answer
+
+    async def change_with(self, place: Place, line: str) -> str:
+        """The number of the change that did something with a line, looked up as a person does."""
+        for row in re.split(r"\n(?=`)", await self.ask(place, "/dream-log 50")):
+            if line.rstrip(".") in row and (match := _CHANGE.match(row)):
+                return match[1]
+        raise AssertionError(f"no change tells of {line!r}")
+
+    async def rest(self) -> None:
+        """Nobody says anything for half an hour: the conversations are archived; in the next hours comes a dream."""
+        self.clock.advance(REST)
+        await self.bot.archive.consolidator.archive_rested(self.clock.now())
+        async with asyncio.timeout(PATIENCE):
+            await self.bot.archive.background.idle()
+        self.clock.advance(BETWEEN_DREAMS - REST)
+        if await self.bot.dream.due():
+            report = await self.bot.dream.run()
+            assert report.outcome in ("changed", "unchanged"), report
+
+    async def _admitted(self, place: Place, name: str, text: str) -> Authority | None:
+        if place.address.channel == "cli":
+            return OWNER_IN_TERMINAL
+        admission = await self.door.admit(
+            Contact(
+                id=name,
+                address=place.address,
+                sender=place.sender,
+                groups=[place.group] if place.group else [],
+                meant="mention" if place.group else "none",
+                text=text,
+            )
+        )
+        return admission.authority if admission else None
+
+    async def _sent(self, authority: Authority, text: str) -> Attachment:
+        async def content() -> AsyncIterator[bytes]:
+            yield text.encode()
+
+        return await self.media.save(authority.scope, "list.txt", "text/plain", content())
+
+    async def _deliver(self, channel: str) -> None:
+        """As a platform does that always works; questions of the bot's tools are answered with no."""
+        while True:
+            item = await self.spool.outgoing(channel)
+            if not isinstance(item, Delivery):
+                continue
+            message = item.message
+            await self.spool.attempting(message.id)
+            await self.spool.arrived(message.id, new_id())
+            await self.spool.delivered(message.id)
+            if (answer := self._answers.pop(message.reply_to or "", None)) and not answer.cancelled():
+                answer.set_result(message)
+
+    def _models(self) -> Models:
+        return Models({"month": lambda: self.model}, "month", SessionModels(self.workspace))
+
+
+class _Tasks:
+    """Runs them while it is open; one that fails, fails the test."""
+
+    def __init__(self) -> None:
+        self._tasks: list[asyncio.Task[object]] = []
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    def add(self, work: "object") -> None:
+        self._tasks.append(asyncio.ensure_future(work))  # type: ignore[arg-type]
+
+    async def __aexit__(self, *error: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.wait(self._tasks)
+        for task in self._tasks:
+            if not task.cancelled() and (failure := task.exception()):
+                raise failure
+
+
+_ = (Path, Tool)

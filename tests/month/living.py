@@ -1,0 +1,180 @@
+"""The month is lived: what happened in it, and what was asked about it afterwards."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from nanobot.authority import Scope
+from nanobot.memory.archivist import Archivist
+from nanobot.memory.dream.batch import Stores
+from nanobot.memory.dream.draft import Places
+from nanobot.memory.dream.dream import Dream, Mind
+from nanobot.memory.dream.editing import facts_of
+from nanobot.memory.dream.limits import Limits
+from nanobot.memory.facts import compared
+from nanobot.memory.pieces import Stretch
+from nanobot.memory.summariser import Summariser
+from nanobot.ports import Author, DreamRecord, Version, VersionStore
+from nanobot.store.history import History
+from nanobot.store.sessions import SessionManager
+from nanobot.tokens import TokenEstimator
+from nanobot.workspace import Home, Workspace
+from tests.fakes.clock import START, FakeClock
+from tests.fakes.month_model import MonthModel
+from tests.month import story
+from tests.month.cast import HOME_OF, OWNER, SCOPES
+from tests.month.house import House
+
+Lines = Mapping[str, set[str]]
+"""What stands in each file of a memory, as it is compared."""
+
+
+@dataclass
+class Month:
+    """What is known when it is over. `why` holds the answers by the lines that were asked about."""
+
+    root: Path
+    model: MonthModel
+    at_first: Mapping[Scope, Lines] = field(default_factory=dict)
+    in_the_end: Mapping[Scope, Lines] = field(default_factory=dict)
+    learnt_again: Mapping[Scope, Lines] = field(default_factory=dict)
+    why: dict[str, str] = field(default_factory=dict)
+    prompts: dict[Scope, str] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+
+
+async def live(root: Path, patch: pytest.MonkeyPatch, days: Sequence[story.Day]) -> Month:
+    """Live through these days, then ask."""
+    model = MonthModel()
+    month = Month(root, model)
+    async with House(Home(root), model, FakeClock(), story.PAGE_TEXT, patch) as house:
+        (house.workspace.root / "shed.txt").write_text(story.READ_TEXT, encoding="utf-8")
+        month.at_first = remembered(house.workspace)
+        for day in days:
+            await _day(house, day, month)
+        month.in_the_end = remembered(house.workspace)
+        await _ask(house, month)
+        await _read_all_again(house)
+        month.learnt_again = remembered(house.workspace)
+    return month
+
+
+async def _day(house: House, day: story.Day, month: Month) -> None:
+    morning = START + timedelta(days=day.number - 1)
+    house.clock.advance(max(0.0, (morning - house.clock.now()).total_seconds()))
+    for event in day.early:
+        await _happens(house, event, month)
+    for conversation in day.conversations:
+        for said in conversation:
+            answer = await house.say(said.place, said.text, said.quotes, said.file)
+            if answer is None:
+                month.refused.append(said.text)
+        await house.rest()
+
+
+async def _happens(house: House, event: story.Event, month: Month) -> None:
+    match event:
+        case story.Restart():
+            await house.restart()
+        case story.Edit():
+            with house.workspace.user.open("a", encoding="utf-8") as file:
+                file.write(f"- {event.line}\n")
+        case story.Undo():
+            change = await house.change_with(event.place, event.line)
+            answer = await house.say(event.place, f"/dream-{event.how} {change}")
+            assert answer
+            assert not answer.failed, answer.text
+        case story.Forget():
+            question = await house.say(event.place, f"/forget {event.words}")
+            assert question
+            assert question.buttons, question.text
+            answer = await house.press(event.place, question, question.buttons[0].value)
+            assert not answer.failed, answer.text
+
+
+async def _ask(house: House, month: Month) -> None:
+    """What is remembered is asked about, line by line, and what each prompt would hold is looked at."""
+    for scope in SCOPES:
+        place = HOME_OF[scope]
+        for line in (line for lines in story.left_in(scope).values() for line in lines):
+            month.why[line] = await house.ask(place, f"/why {line}")
+        _, _, prompt = await house.bot.agent.status(place.address, scope)
+        month.prompts[scope] = prompt.message.content or ""
+
+
+async def _read_all_again(house: House) -> None:
+    """Every conversation is summarised once more, and Dream reads all there ever was, from the beginning."""
+    sessions = SessionManager(house.workspace, fsync=False)
+    episodes = History(house.workspace, fsync=False)
+    archivist = Archivist(Summariser(lambda _: (house.model, TokenEstimator())), house.clock)
+    for session in await sessions.list():
+        rest = await sessions.messages(session.key)
+        while rest:
+            draft = await archivist.summarised(Stretch(session.key, rest), 0, nullcontext)
+            await episodes.append(draft.episode)
+            rest = rest[draft.count :]
+    versions = _NothingDreamt(house.bot.memory.versions)
+    dream = Dream(
+        Stores(episodes, sessions, versions, _Book()),
+        house.bot.memory.shelves,
+        Mind(lambda: (house.model, TokenEstimator()), nullcontext),
+        house.clock,
+        Limits(tokens=10**9, steps=10**6, runs_per_day=10**6),
+    )
+    report = await dream.run("asked")
+    assert report.cursor == await episodes.last(), report
+
+
+def remembered(workspace: Workspace) -> Mapping[Scope, Lines]:
+    """The lines of all files of each memory."""
+    return {scope: _lines(workspace, scope) for scope in SCOPES}
+
+
+def _lines(workspace: Workspace, scope: Scope) -> Lines:
+    places = Places(scope)
+    folder = workspace.root / places.folder
+    files = {workspace.root / path for path in places.fixed.values()} | set(folder.glob("*.md"))
+    texts = {file.name: file.read_text(encoding="utf-8") for file in sorted(files) if file.exists()}
+    return {name: {compared(line) for _, line in facts_of(text)} for name, text in texts.items()}
+
+
+class _NothingDreamt:
+    """The versions as they are, but for the dreams, of which none was ever."""
+
+    def __init__(self, versions: VersionStore) -> None:
+        self._versions = versions
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._versions, name)
+
+    async def log(
+        self, limit: int | None = None, within: Sequence[str] = (), author: Author | None = None
+    ) -> Sequence[Version]:
+        return () if author == "dream" else await self._versions.log(limit, within, author)
+
+
+class _Book:
+    """A DreamBook with nothing in it."""
+
+    def __init__(self) -> None:
+        self._cursor = 0
+        self._record = DreamRecord()
+
+    async def cursor(self) -> int:
+        return self._cursor
+
+    async def move(self, cursor: int) -> None:
+        self._cursor = cursor
+
+    async def read(self) -> DreamRecord:
+        return self._record
+
+    async def write(self, record: DreamRecord) -> None:
+        self._record = record
+
+
+assert OWNER
