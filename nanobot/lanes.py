@@ -29,6 +29,7 @@ class Lanes:
         self._group = asyncio.TaskGroup()
         self._handle: Handle
         self._closed = False
+        self._stillness = 0  # how many want that nothing is handled
 
     @asynccontextmanager
     async def open(self, handle: Handle) -> AsyncIterator[None]:
@@ -61,6 +62,27 @@ class Lanes:
         """Returns when nothing runs that was begun before."""
         if running := [lane.task for lane in self._lanes.values() if lane.task is not None]:
             await asyncio.wait(running)
+
+    @asynccontextmanager
+    async def still(self, patience: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+        """While this lasts nothing is handled, in no session; afterwards all goes on that waits.
+
+        What runs may finish until `patience` returns, and is then cancelled as by `stop`.
+        """
+        self._stillness += 1
+        try:
+            await self._quieten(patience)
+            yield
+        finally:
+            self._stillness -= 1
+            for key, lane in list(self._lanes.items()):
+                if not lane.held:
+                    self._start(key, lane)
+
+    def drop(self, is_meant: Callable[[InboundMessage], bool]) -> None:
+        """Handle none of the waiting messages that are meant."""
+        for lane in self._lanes.values():
+            lane.waiting = deque(message for message in lane.waiting if not is_meant(message))
 
     def left(self) -> list[list[InboundMessage]]:
         """What waits in each session and is not handled any more, once this is closed."""
@@ -111,16 +133,35 @@ class Lanes:
         lane = self._lanes.get(key)
         return lane is not None and lane.task is not None
 
+    async def _quieten(self, patience: Callable[[], Awaitable[None]]) -> None:
+        """Wait for what runs, and end what goes on for too long."""
+        waits = [asyncio.ensure_future(self.idle()), asyncio.ensure_future(patience())]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+            await asyncio.wait(waits)
+        for key, lane in list(self._lanes.items()):
+            if lane.task is not None:
+                was_held = lane.held
+                await self.stop(key)
+                lane.held = was_held
+
     def _start(self, key: str, lane: _Lane) -> None:
-        if lane.task is None and lane.waiting and not self._closed:
+        if lane.task is None and lane.waiting and not self._is_closed:
             lane.task = self._group.create_task(self._run(key, lane), name=f"lane {key}")
 
     async def _run(self, key: str, lane: _Lane) -> None:
-        while lane.waiting and not lane.held and not self._closed:
+        while lane.waiting and not lane.held and not self._is_closed:
             async with self._places:
-                if lane.waiting and not self._closed:  # while it waited for a place, they may have joined a turn
+                if lane.waiting and not self._is_closed:  # while it waited for a place, they may have joined a turn
                     await self._handle(lane.waiting.popleft())
         self._ended(key, lane)
+
+    @property
+    def _is_closed(self) -> bool:
+        return self._closed or self._stillness > 0
 
     def _ended(self, key: str, lane: _Lane) -> None:
         lane.task, lane.stopping = None, False
