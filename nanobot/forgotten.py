@@ -79,6 +79,11 @@ class Traces:
         text = data.decode("utf-8", "replace")
         return any(self.show(form) for form in _forms(text))
 
+    def name_in(self, data: bytes) -> bool:
+        """Whether these bytes, whatever they are, name it."""
+        text = data.decode("utf-8", "replace")
+        return any(self.name(form) for form in _forms(text))
+
     def _names(self, line: str) -> bool:
         seen = _folded(line)
         return all(pattern.search(seen) for pattern in self._patterns)

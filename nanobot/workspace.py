@@ -208,6 +208,15 @@ class Workspace:
         return self.state / "session_models.json"
 
     @property
+    def forgetting(self) -> Path:
+        """What is being forgotten right now; gone when it is done."""
+        return self.state / "forgetting.json"
+
+    @property
+    def heartbeat(self) -> Path:
+        return self.root / "HEARTBEAT.md"
+
+    @property
     def installed(self) -> Path:
         """The names of the template's files that were copied here."""
         return self.state / "installed.json"

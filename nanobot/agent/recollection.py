@@ -37,6 +37,10 @@ class Recollection:
         self._tokens = TokenEstimator()  # one that learns nothing always counts the same
         self._texts: OrderedDict[_Key, str] = OrderedDict()
 
+    def clear(self) -> None:
+        """Look again: what episodes say has changed."""
+        self._texts.clear()
+
     async def newest(self) -> int:
         """The number of the newest episode there is."""
         return await self._episodes.last()

@@ -52,7 +52,7 @@ class ErasableLog:
             for handler in handlers:
                 if isinstance(handler, RotatingFileHandler) and handler.stream is not None:
                     handler.stream.close()
-                    handler.stream = None  # type: ignore[assignment]  # as with `delay`: opened with the next record
+                    handler.stream = None  # as with `delay`: opened with the next record
         except OSError as error:
             raise StoreError(f"the log {self._path} could not be written: {error.strerror or error}") from error
         finally:

@@ -255,7 +255,7 @@ class People:
         await self._write(replace(self._book, groups=(*without(self._book.groups, group), group)))
 
     async def forget_names(self, is_meant: Callable[[str, str], bool]) -> None:
-        """Take away the names that are meant, given `channel:id` and the name. Who may talk stays. Raises StoreError."""
+        """Take away the names that are meant, given `channel:id` and the name. Raises StoreError."""
         named = without_names(self._book, is_meant)
         if named != self._book:
             await self._write(named)

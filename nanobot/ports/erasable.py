@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Protocol
 
 from nanobot.forgotten import Traces, plain
+from nanobot.i18n import Language
+from nanobot.messages import Address
 from nanobot.ports.episodes import Episode
 from nanobot.transcript import Message
 
@@ -121,4 +123,37 @@ class Transcripts(Protocol):
 
     async def read(self, key: str, may_hold: Callable[[str], bool]) -> Sequence[Message]:
         """Every message of a conversation; none if `may_hold`, asked about the raw text in pieces, always says no."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """A forget that somebody said yes to, as it stands on disk until it is done.
+
+    `kind` and `value` are what was asked for, `scopes` whose memory was meant. Where `address` is, the receipt goes, in
+    this language. Until `meant` is worked out, nothing has been erased. `stones` are the tombstones it leaves, by path;
+    `counts` is what was found in each place.
+    """
+
+    kind: str
+    value: str
+    scopes: frozenset[str] | None
+    address: Address | None
+    language: Language
+    meant: Meant | None = None
+    stones: Mapping[str, str] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+class Journal(Protocol):
+    """Keeps the one order that is being carried out. All methods raise StoreError."""
+
+    async def read(self) -> Order | None: ...
+
+    async def write(self, order: Order) -> None:
+        """Durably."""
+        ...
+
+    async def clear(self) -> None:
+        """It is done: nothing of it stays."""
         ...

@@ -68,7 +68,8 @@ def _changed(raw: bytes, meant: Meant) -> bytes | None:
     new = _episode(episode, meant)
     if new is None:
         return None
-    return raw if new == episode else episode_lines.encode(new)
+    after = episode_lines.encode(new)
+    return raw if after == episode_lines.encode(episode) else after
 
 
 def _episode(episode: Episode, meant: Meant) -> Episode | None:
