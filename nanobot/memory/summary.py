@@ -38,6 +38,7 @@ _ERROR = re.compile(
     re.IGNORECASE,
 )
 _HAN = re.compile("[\u3400-\u9fff]")
+_LETTER = re.compile("[^\\W\\d_\u3400-\u9fff]")
 _TEXTS = ("summary", "content", "history_entry", "text", "message", "output", "answer", "arguments", "args", "input")
 """Where models put the text when they answer in JSON."""
 
@@ -81,10 +82,15 @@ def read_summary(answer: str, about: str) -> Summary | None:
 
 
 def is_supported(text: str, said: str) -> bool:
-    """Whether a text speaks of what was said at all. Across scripts this cannot be told."""
-    if bool(_HAN.search(text)) != bool(_HAN.search(said)):
+    """Whether a text speaks of what was said at all. From Chinese to English and back this cannot be told."""
+    if _is_chinese(text) != _is_chinese(said):
         return True
     return not content_words(text).isdisjoint(content_words(said))
+
+
+def _is_chinese(text: str) -> bool:
+    """A character of Chinese says as much as a few letters."""
+    return 3 * len(_HAN.findall(text)) > len(_LETTER.findall(text))
 
 
 def _is_summary(text: str, about: str, *, is_listed: bool) -> bool:
