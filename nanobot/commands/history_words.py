@@ -82,8 +82,9 @@ def _testimony(testimony: Testimony, asking: Asking) -> Iterator[str]:
 
 
 def _quoted(said: Said, asking: Asking) -> Iterator[str]:
-    who = cleaned(said.speaker) or asking.say("by_bot" if said.how == "message" else "by_you")
-    yield asking.say(f"from_{said.how}", who=who, at=_time(said.at), session=said.session)
+    who = cleaned(said.speaker) or asking.say({"answer": "by_bot", "result": "by_tool"}.get(said.how, "by_you"))
+    sentence = f"from_{said.how}" if said.how in ("summary", "command") else "from_message"
+    yield asking.say(sentence, who=who, at=_time(said.at), session=said.session)
     text = _cut(cleaned(said.text), LONGEST_QUOTE)
     yield f"> {text}"
 

@@ -8,17 +8,18 @@ from typing import Literal
 from nanobot.authority import Scope
 from nanobot.errors import StoreError
 from nanobot.memory.alike import content_words
+from nanobot.messages import Sender
 from nanobot.ports import Episode, Episodes, SessionStore
-from nanobot.transcript import Message
+from nanobot.transcript import Message, MessageRole
+
+How = Literal["message", "answer", "result", "summary", "command"]
 
 MOST_OF_EPISODE = 3
 """Messages that are quoted of a whole episode: those that share most words with what rests on it."""
 
 _REACH = 200  # episodes before the one where a dream stopped that may be among those it had read
+_HOW: Mapping[MessageRole, How] = {"assistant": "answer", "tool": "result"}
 _EPISODE = re.compile(r"episode:(\d{1,18})")
-
-Messages = Mapping[str, Sequence[Message]]
-"""All messages of sessions, by the sessions' keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +27,14 @@ class Said:
     """Something that was said, for people; `at` is RFC 3339.
 
     how      text is
-    message  what `speaker` said, "" if that was the bot or a tool
+    message  what `speaker` said
+    answer   what the bot said
+    result   what a tool came back with
     summary  of an episode whose conversation is gone
     command  what was asked for with a command, which no session holds
     """
 
-    how: Literal["message", "summary", "command"]
+    how: How
     text: str
     at: str
     session: str
@@ -128,5 +131,8 @@ def _of_episode(episode: Episode, messages: Sequence[Message], claim: str) -> Se
 def _said(session: str, message: Message) -> Said:
     texts = [message.content or "", *(quote.text for quote in message.quotes)]
     text = "\n".join(filter(None, texts)) or ", ".join(file.name or file.path for file in message.files)
-    sender = message.sender
-    return Said("message", text, message.at, session, (sender.name or sender.id) if sender else "")
+    return Said(_HOW.get(message.role, "message"), text, message.at, session, _name(message.sender))
+
+
+def _name(sender: Sender | None) -> str:
+    return (sender.name or sender.id) if sender else ""

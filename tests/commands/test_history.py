@@ -1,6 +1,7 @@
 """/dream-log, /dream-restore, /dream-undo: what was changed, and taking it back."""
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -340,3 +341,29 @@ async def test_it_is_told_in_chinese_too(ada: Historian) -> None:
 
     assert "整理记忆" in await ada.says("/dream-log", language="zh")
     assert "已撤销" in await ada.says(f"/dream-undo {dream}", language="zh")
+
+
+async def test_whatever_was_taken_back_comes_back_exactly_tombstones_included(ada: Historian) -> None:
+    chance = random.Random(7)
+    for number in range(6):
+        if number % 2 == 0:
+            await dreams(ada, f"thing {number} is blue")
+        else:
+            ada.bedroom.write("USER.md", ada.bedroom.read("USER.md") + f"- note {number} by hand\n")
+        await ada.says("/dream-log 1")
+        before = memory_of(ada.bedroom.root), stones(ada)
+        entries = await ada.bedroom.versions.log()
+        how, target = chance.choice(("undo", "restore")), chance.choice(entries[:-1])
+        answer = await ada.types(f"/dream-{how} {target.id}")
+        if answer.failed:
+            assert (memory_of(ada.bedroom.root), stones(ada)) == before
+            continue
+        after = memory_of(ada.bedroom.root), stones(ada)
+
+        back = version_in(await ada.says(f"/dream-undo {version_in(answer.text)}"))
+        assert (memory_of(ada.bedroom.root), stones(ada)) == before
+        if chance.random() < 0.5:
+            await ada.says(f"/dream-undo {back}")
+            assert (memory_of(ada.bedroom.root), stones(ada)) == after
+        standing = ada.bedroom.read(MEMORY)
+        assert [stone["claim"] for stone in stones(ada) if f"- {stone['claim']} (" in standing] == []

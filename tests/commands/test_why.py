@@ -30,7 +30,7 @@ async def test_a_fact_that_was_dreamt_is_traced_to_the_words_that_were_said(ada:
 
     assert '"the standup is at 9:30" stands in memory/MEMORY.md.' in text
     assert f"(version {report.version[:7]})" in text
-    assert "2026-03-02 10:15, in telegram:1:\n> by the way, our standup moved to 9:30" in text
+    assert "You, 2026-03-02 10:15, in telegram:1:\n> by the way, our standup moved to 9:30" in text
     assert "noted" not in text
 
 
