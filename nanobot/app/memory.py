@@ -1,12 +1,16 @@
 """What is remembered and how it came about, wired as configured; none of it asks a model."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import PurePosixPath
 from threading import Lock
 
 from nanobot.commands.history import History, IsDreaming, history_commands
 from nanobot.commands.history_state import HistoryState
 from nanobot.commands.history_words import told
+from nanobot.commands.memory_shell import MemoryShell
 from nanobot.commands.router import Command
 from nanobot.config import Config
 from nanobot.memory.commits import by_hand
@@ -21,13 +25,14 @@ from nanobot.ports import Clock, Documents, Episodes, SessionStore, VersionStore
 from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.memory_folder import MemoryFolder
 from nanobot.store.repo.versions import GitVersions
-from nanobot.workspace import Workspace
+from nanobot.workspace import Workspace, scope_of
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """The parts. `files` is held by whoever replaces a file that the tools, the history and the index all write."""
 
+    workspace: Workspace
     files: Lock
     versions: VersionStore
     keeping: Keeping
@@ -39,6 +44,10 @@ class Remembered:
     def commands(self) -> Sequence[Command]:
         """The slash commands about the history."""
         return history_commands(self.history, told)
+
+    def shell(self, memory: Command) -> MemoryShell:
+        """What `nanobot memory` does; `memory` is the command /memory."""
+        return MemoryShell(self.history, self.shelves, memory, partial(asyncio.to_thread, _scopes, self.workspace))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +80,11 @@ def build_memory(
         Reverting(versions, timeline, keeping, shelves, clock),
         is_dreaming,
     )
-    return Remembered(files, versions, keeping, shelves, history, HistoryState(versions))
+    return Remembered(workspace, files, versions, keeping, shelves, history, HistoryState(versions))
 
 
-async def nobody_dreams() -> bool:
-    """For a process in which nothing does."""
-    return False
+def _scopes(workspace: Workspace) -> Collection[str]:
+    """The names of those who have a memory here."""
+    folders = (folder for kind in ("people", "groups") for folder in (workspace.root / kind).glob("*"))
+    inside = (PurePosixPath(folder.relative_to(workspace.root)) for folder in folders if folder.is_dir())
+    return {"owner", *map(scope_of, inside)}

@@ -1,0 +1,33 @@
+"""The bot for one piece of work at the shell, where no gateway runs."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from zoneinfo import ZoneInfo
+
+from nanobot.app.bot import Bot, Ground, build_bot
+from nanobot.bus.memory import MemoryBus
+from nanobot.config import Config, secrets_of
+from nanobot.errors import WorkspaceError
+from nanobot.ops.clock import SystemClock
+from nanobot.ops.logs import log_to
+from nanobot.store.lock import WorkspaceLock
+from nanobot.store.template import prepare, template_folder
+from nanobot.workspace import Home, Workspace
+
+
+@asynccontextmanager
+async def alone(config: Config, home: Home) -> AsyncIterator[Bot]:
+    """Holds the workspace while it lasts. Raises WorkspaceError if there is none, or another process has it."""
+    workspace = Workspace(config.workspace)
+    if not workspace.root.is_dir():
+        raise WorkspaceError(f"There is no workspace at {workspace.root} yet; `nanobot chat` makes one.")
+    log_to(home.log, config.log.level, config.log.format, secrets_of(config))
+    clock = SystemClock(ZoneInfo(config.timezone) if config.timezone else None)
+    with WorkspaceLock(workspace):
+        await asyncio.to_thread(prepare, workspace, template_folder())
+        bot = build_bot(Ground(config, home, workspace, clock, MemoryBus()), "en")
+        try:
+            yield bot
+        finally:
+            await bot.models.aclose()

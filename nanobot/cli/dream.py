@@ -1,0 +1,65 @@
+"""`nanobot dream`: go through what was said lately, now; and what came of it before."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from nanobot.cli.memory import add_history
+from nanobot.cli.settings import config_of, home_of, language_here
+
+if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
+    from nanobot.commands.router import Answer
+    from nanobot.config import Config
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the family to the command line."""
+    parser = commands.add_parser(
+        "dream",
+        help="turn what was said lately into memory, now",
+        description="Go through what was said since the last time, and change what is remembered. The gateway does "
+        "it by itself (memory.dream.every in the configuration). log, restore and undo are as in `nanobot memory`.",
+    )
+    actions = parser.add_subparsers(title="commands", metavar="COMMAND")
+    running = actions.add_parser("run", help="do it now; the same as `nanobot dream`")
+    for each in (parser, running):
+        each.set_defaults(func=run)
+    add_history(actions)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Dream, and print what changed; 1 if it did not work."""
+    import asyncio
+
+    from nanobot.channels.terminal.clean import printable
+
+    config = config_of(args)
+    answer = asyncio.run(_dream(config, args))
+    print(printable(answer.text), file=sys.stderr if answer.failed else sys.stdout)
+    return 1 if answer.failed else 0
+
+
+async def _dream(config: "Config", args: argparse.Namespace) -> "Answer":
+    """Have the running gateway do it, or do it here if none runs. Raises WorkspaceError if neither works."""
+    import msgspec
+
+    from nanobot import __version__
+    from nanobot.commands.router import Answer
+    from nanobot.ops.control import ask
+    from nanobot.ops.socket.client import NoGatewayError
+    from nanobot.workspace import Workspace
+
+    language = language_here(config.language)
+    try:
+        told = await ask(Workspace(config.workspace), __version__, "dream", [language], _tell)
+    except NoGatewayError:
+        from nanobot.app.alone import alone
+        from nanobot.commands.dream_shell import dream_at_shell
+
+        async with alone(config, home_of(args)) as bot:
+            return await dream_at_shell(bot.dream, language, _tell)
+    return msgspec.convert(told, Answer)
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

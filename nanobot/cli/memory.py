@@ -1,0 +1,89 @@
+"""`nanobot memory`: what is remembered, why, and how to take changes of it back."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from nanobot.cli.settings import config_of, home_of, language_here
+
+if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
+    from collections.abc import Sequence
+
+    from nanobot.commands.memory_shell import ShellAnswer
+    from nanobot.config import Config
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the family to the command line."""
+    parser = commands.add_parser(
+        "memory",
+        help="show what is remembered and why, and take changes back",
+        description="What the bot remembers: the files, where each line comes from, every change, and going back.",
+    )
+    actions = parser.add_subparsers(title="commands", metavar="COMMAND")
+
+    showing = actions.add_parser("show", help="print what is remembered, or one note")
+    showing.add_argument("words", metavar="NAME", nargs="*", help="a note's name")
+
+    asking = actions.add_parser("why", help="print where a line comes from: the words that were said")
+    asking.add_argument("words", metavar="WORDS", nargs="+", help="some of the line's words")
+    _finish(showing, "show")
+    _finish(asking, "why")
+    add_history(actions)
+
+
+def add_history(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add log, restore and undo to a family."""
+    logging = actions.add_parser("log", help="print the latest changes, or one of them with its diff")
+    logging.add_argument("words", metavar="N|ID", nargs="?", help="how many, or which one")
+    restoring = actions.add_parser("restore", help="go back to before a change; without one, list them")
+    restoring.add_argument("words", metavar="ID", nargs="?", help="as `nanobot memory log` prints it")
+    undoing = actions.add_parser("undo", help="undo one change, and keep all that came later")
+    undoing.add_argument("words", metavar="ID", help="as `nanobot memory log` prints it")
+    for parser, action in ((logging, "log"), (restoring, "restore"), (undoing, "undo")):
+        _finish(parser, action)
+
+
+def _finish(parser: argparse.ArgumentParser, action: str) -> None:
+    parser.add_argument(
+        "--scope", default="owner", help="whose memory: owner (default), person:CHANNEL-ID or group:CHANNEL-ID"
+    )
+    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.set_defaults(func=run, action=action)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it, and print what came of it; 1 if it could not be done."""
+    import asyncio
+    import json
+
+    from nanobot.channels.terminal.clean import printable
+
+    config = config_of(args)
+    words = [args.words] if isinstance(args.words, str) else args.words or []
+    answer = asyncio.run(_ask(config, args, [language_here(config.language), args.scope, args.action, *words]))
+    if args.json:
+        print(json.dumps(answer.data, ensure_ascii=False, indent=2))
+    else:
+        print(printable(answer.text), file=sys.stderr if answer.failed else sys.stdout)
+    return 1 if answer.failed else 0
+
+
+async def _ask(config: "Config", args: argparse.Namespace, words: "Sequence[str]") -> "ShellAnswer":
+    """Have the running gateway do it, or do it here if none runs. Raises WorkspaceError if neither works."""
+    import msgspec
+
+    from nanobot import __version__
+    from nanobot.commands.memory_shell import ShellAnswer
+    from nanobot.ops.control import ask
+    from nanobot.ops.socket.client import NoGatewayError
+    from nanobot.workspace import Workspace
+
+    try:
+        told = await ask(Workspace(config.workspace), __version__, "memory", words)
+    except NoGatewayError:
+        from nanobot.app.alone import alone
+
+        async with alone(config, home_of(args)) as bot:
+            return await bot.shell.do(words)
+    return msgspec.convert(told, ShellAnswer)

@@ -1,0 +1,121 @@
+"""`nanobot memory` and `nanobot dream` from the shell, alone and beside a running gateway."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from nanobot.cli import main
+from nanobot.store.lock import WorkspaceLock
+from nanobot.workspace import Workspace
+from tests.fakes.gateway import NOBODY, GatewayProcess, configure, nanobot
+from tests.fakes.openai_server import FakeOpenAI
+
+
+class Shell:
+    """The commands, run in this process."""
+
+    def __init__(self, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.workspace = Workspace(home / "workspace")
+        self.workspace.memory.mkdir(parents=True)
+        self._capsys = capsys
+
+    def says(self, *words: str, exit_code: int = 0) -> str:
+        assert main(list(words)) == exit_code
+        shown = self._capsys.readouterr()
+        return shown.err if exit_code and "--json" not in words else shown.out
+
+    def data(self, *words: str, exit_code: int = 0) -> dict[str, object]:
+        found = json.loads(self.says(*words, "--json", exit_code=exit_code))
+        assert isinstance(found, dict)
+        return found
+
+    def versions(self, *words: str) -> list[dict[str, object]]:
+        found = self.data("memory", "log", *words)["versions"]
+        assert isinstance(found, list)
+        return found
+
+
+@pytest.fixture
+def shell(private_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.setenv("LC_ALL", "en_US.UTF-8")
+    return Shell(private_home, capsys)
+
+
+def test_a_hand_edit_is_listed_explained_undone_and_put_back(shell: Shell) -> None:
+    shell.says("memory", "log")
+    edited = "# Memory\n\n- the boat is blue\n"
+    before = shell.workspace.memory_file.read_text(encoding="utf-8")
+    shell.workspace.memory_file.write_text(edited, encoding="utf-8")
+
+    [hand, base] = shell.versions()
+    assert (hand["kind"], hand["files"], base["kind"]) == ("hand", ["memory/MEMORY.md"], "base")
+    assert "written by hand" in shell.says("memory", "why", "blue", "boat")
+    assert shell.data("memory", "why", "boat")["line"] == "- the boat is blue"
+
+    receipt = shell.data("memory", "undo", str(hand["id"])[:8])
+    assert shell.workspace.memory_file.read_text(encoding="utf-8").strip() == before.strip()
+    told = shell.says("memory", "restore", str(receipt["version"]))
+    assert "nanobot memory restore" in told
+    assert shell.workspace.memory_file.read_text(encoding="utf-8") == edited
+    assert len(shell.versions("2")) == 2
+    assert "+- the boat is blue" in shell.says("dream", "log", str(hand["id"])[:7])
+
+
+def test_what_is_remembered_and_a_note_are_shown(shell: Shell) -> None:
+    (shell.workspace.memory / "boat.md").write_text("---\nsummary: the boat\n---\nIt is blue.\n", encoding="utf-8")
+
+    assert "(`boat.md`)" in shell.says("memory", "show")
+    assert "It is blue." in shell.says("memory", "show", "boat")
+    assert shell.data("memory", "show", "boat")["summary"] == "the boat"
+    assert [note["name"] for note in shell.data("memory", "show")["notes"]] == ["boat"]  # type: ignore[attr-defined]
+    assert shell.data("memory", "show", "car", exit_code=1) == {"error": "note", "detail": "car"}
+
+
+def test_every_scope_can_be_asked_about_and_one_that_is_not_there_is_named(shell: Shell) -> None:
+    his = shell.workspace.memory_of("person:telegram-7")
+    his.parent.mkdir(parents=True)
+    his.write_text("- Bob sails\n", encoding="utf-8")
+
+    assert "Bob sails" in shell.says("memory", "why", "sails", "--scope", "person:telegram-7")
+    assert "I remember nothing like" in shell.says("memory", "why", "sails", exit_code=1)
+    assert "owner, person:telegram-7" in shell.says("memory", "log", "--scope", "person:telegram-8", exit_code=1)
+
+
+def test_a_number_that_is_none_and_a_missing_workspace_are_said(shell: Shell, tmp_path: Path) -> None:
+    assert "no change with the number" in shell.says("memory", "undo", "beef", exit_code=1)
+    assert shell.data("memory", "restore", "beef", exit_code=1)["error"] == "unknown"
+    assert "There is no workspace" in shell.says("memory", "log", "--workspace", str(tmp_path / "no"), exit_code=1)
+
+
+def test_another_process_at_work_is_named(shell: Shell) -> None:
+    with WorkspaceLock(shell.workspace):
+        assert "in use by process" in shell.says("memory", "log", exit_code=1)
+
+
+@pytest.fixture
+async def model(private_home: Path) -> AsyncIterator[FakeOpenAI]:
+    async with FakeOpenAI() as server:
+        configure(private_home, server.base_url, telegram=NOBODY)
+        yield server
+
+
+async def test_beside_a_gateway_it_is_the_gateway_that_does_it(model: FakeOpenAI, private_home: Path) -> None:
+    memory = Workspace(private_home / "workspace").memory_file
+    async with GatewayProcess(private_home) as gateway:
+        assert (await nanobot(private_home, "chat", "-m", "/remember my dog is called Pixel")).code == 0
+        assert "Pixel" in memory.read_text(encoding="utf-8")
+
+        why = await nanobot(private_home, "memory", "why", "Pixel", "--json")
+        log = json.loads((await nanobot(private_home, "memory", "log", "--json")).out)["versions"]
+        done = await nanobot(private_home, "memory", "undo", log[0]["id"][:7])
+        dreamt = await nanobot(private_home, "dream")
+
+        assert [said["how"] for said in json.loads(why.out)["said"]] == ["command"]
+        assert [version["kind"] for version in log] == ["remember", "base"]
+        assert (done.code, done.err) == (0, "")
+        assert "Pixel" not in memory.read_text(encoding="utf-8")
+        assert "Nothing was said since" in dreamt.out
+        assert await gateway.stop() == 0
+    assert "Traceback" not in gateway.log()
