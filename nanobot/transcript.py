@@ -41,7 +41,8 @@ class Message:
     as it was first sent. `incomplete` marks an answer that broke off. `scope` is the name of the
     memory that a user's words belong to, and with them all that follows in their turn.
     `quotes` came along with a user's words and are shown in `context`. `corrects` is the `inbound`
-    of an earlier message of which this is the new wording.
+    of an earlier message of which this is the new wording. `reminded` is the least trusted origin of the
+    memories that `context` shows.
     """
 
     role: MessageRole
@@ -51,6 +52,7 @@ class Message:
     turn: str = ""
     origin: Origin | None = None
     context: str | None = None
+    reminded: Origin | None = None
     sender: Sender | None = None
     scope: str | None = None
     inbound: str | None = None

@@ -12,6 +12,7 @@ from nanobot.agent.skills import Skills
 from nanobot.authority import Scope
 from nanobot.memory.cut import Shown, cut
 from nanobot.memory.markdown import without_comments
+from nanobot.memory.recall.reminding import Heard, Reminder, Reminders
 from nanobot.memory.section import fenced
 from nanobot.memory.shelves import KEPT, Shelf, Shelves
 from nanobot.messages import InboundMessage, Quote
@@ -83,13 +84,16 @@ class ContextBuilder:
         skills: Skills,
         budgets: Budgets,
         clock: Clock,
+        reminders: Reminders | None = None,
     ) -> None:
+        """Without `reminders`, no message comes with memories."""
         self._workspace = workspace
         self._documents = documents
         self._shelves = shelves
         self._skills = skills
         self._budgets = budgets
         self._clock = clock
+        self._reminders = reminders
         self._shown: dict[Path, tuple[Document, Part]] = {}
         self._last: OrderedDict[tuple[bool, Scope], tuple[list[str], Prompt]] = OrderedDict()
 
@@ -127,6 +131,10 @@ class ContextBuilder:
             *_remarks(message),
         ]
         return "\n".join(["<context>", *map(_one_line, rows), "</context>", *map(_quoted, message.quotes)])
+
+    async def reminder(self, heard: Heard) -> Reminder:
+        """The memories that go in front of a message."""
+        return await self._reminders.of(heard) if self._reminders else Reminder()
 
     def messages(self, model: ModelInfo, prompt: Prompt, replay: Sequence[Message]) -> list[Message]:
         """What the model is sent."""

@@ -96,7 +96,9 @@ class Conversation:
             self._turn = turn
         origin = message.origin
         if origin is None and message.role == "assistant":
-            origin = least(*(origin for line in self._running() for origin in line.origins))
+            running = self._running()
+            shown = (line.reminded for line in running if line.reminded)
+            origin = least(*(origin for line in running for origin in line.origins), *shown)
         complete = replace(message, id=new_id(), at=self._now(), turn=turn, origin=origin)
         await self._store.append(self._session, complete)
 

@@ -1,6 +1,7 @@
 """A turn at work in its conversation."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import TypedDict
 
 from nanobot.agent.archive import Archive
@@ -13,10 +14,11 @@ from nanobot.errors import LLMError
 from nanobot.i18n import say
 from nanobot.ids import new_id
 from nanobot.loop import Outcome
+from nanobot.memory.recall.reminding import Heard
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.ports import Caller, Reply, Request, Stream
 from nanobot.tokens import Counts
-from nanobot.transcript import EndedHow, Message
+from nanobot.transcript import EndedHow, Message, Usage
 from nanobot.uncancelled import to_the_end
 
 Join = Callable[[], Awaitable[InboundMessage | None]]
@@ -76,8 +78,14 @@ class RunningTurn:
         return past
 
     async def hear(self, message: InboundMessage) -> None:
-        """Record what a person said, with the block that tells the model when and where."""
-        await self.record(heard(message, None if self.room.model.compact else self._context.runtime(message)))
+        """Record what a person said, with what the model is shown before it: memories, and when and where it was."""
+        compact = self.room.model.compact
+        known = Heard(message, self._conversation.replay(), self._prompt_text, compact=compact)
+        reminder = await self._context.reminder(known)
+        self._turn.usage += reminder.usage or Usage()
+        blocks = [reminder.text, "" if compact else self._context.runtime(message)]
+        context = "\n".join(filter(None, blocks)) or None
+        await self.record(replace(heard(message, context), reminded=reminder.origin))
 
     async def messages(self) -> Sequence[Message]:
         model, tokens = self.room.model, self.room.tokens
@@ -100,6 +108,9 @@ class RunningTurn:
             return prompt
         telling = prompt.telling(await self._archive.recollection.of(self._conversation, scope, model.context_window))
         return telling if self.room.takes(telling) else prompt
+
+    async def _prompt_text(self) -> str:
+        return (await self._current_prompt()).message.content or ""
 
     async def shrink(self) -> bool:
         tokens = self.room.tokens

@@ -39,8 +39,23 @@ class _Opened:
 class SessionManager:
     """The SessionStore on disk. One process writes a workspace; each session has its own order of writing."""
 
-    def __init__(self, workspace: Workspace, *, fsync: bool = True, replay_bytes: int = REPLAY_BYTES) -> None:
-        """`fsync`: whether an append returns only when its bytes are on the disk itself."""
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        fsync: bool = True,
+        replay_bytes: int = REPLAY_BYTES,
+        on_append: Callable[[str], None] | None = None,
+    ) -> None:
+        """Say how durable, and who else follows.
+
+        Args:
+            workspace: its sessions are kept.
+            fsync: whether an append returns only when its bytes are on the disk itself.
+            replay_bytes: how much of a log is read at most.
+            on_append: told the key of each session to which something was just added.
+        """
+        self._on_append = on_append
         self._files = SessionFiles(workspace)
         self._fsync = fsync
         self._replay_bytes = replay_bytes
@@ -122,6 +137,8 @@ class SessionManager:
             opened.stamp = after
         else:  # somebody else wrote, too, or this session was not ours: read it anew
             self._opened.pop(session.key, None)
+        if self._on_append:
+            self._on_append(session.key)
 
     def _write(self, key: str, data: bytes, at: str) -> tuple[Stamp | None, Stamp]:
         path = self._files.path(key)

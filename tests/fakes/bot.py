@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from nanobot.agent.agent import Agent, Limits
@@ -32,6 +33,10 @@ from nanobot.ids import new_id
 from nanobot.lanes import Lanes
 from nanobot.memory.archivist import Archivist
 from nanobot.memory.consolidator import Consolidator
+from nanobot.memory.recall.memories import Memories
+from nanobot.memory.recall.reminding import Reminders
+from nanobot.memory.recall.words import words_of
+from nanobot.memory.recall.written import written_reader
 from nanobot.memory.shelves import Shelves
 from nanobot.memory.strategies import STRATEGIES
 from nanobot.memory.summariser import Summariser
@@ -41,8 +46,10 @@ from nanobot.store.documents import CachedDocuments
 from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.history import History
 from nanobot.store.memory_folder import MemoryFolder
+from nanobot.store.recall.indexer import open_recall
 from nanobot.store.sessions import SessionManager
 from nanobot.tokens import TokenEstimator
+from nanobot.tools.recall import Recall
 from nanobot.workspace import Workspace
 from tests.fakes.clock import FakeClock
 
@@ -79,10 +86,12 @@ class Bot:
         store: SessionManager | None = None,
         bus: Bus | None = None,
         summariser: LLM | None = None,
+        recalls: bool = False,
     ) -> None:
         """`bus` stands in for the one in memory; then its messages are fetched from it, not with `hear`.
 
-        Without a `summariser` nothing is done in the background.
+        Without a `summariser` nothing is done in the background. `recalls`: what was said is searched, by the
+        tool, too, and messages come with memories.
         """
         self.workspace = Workspace(root)
         self.workspace.memory.mkdir(parents=True, exist_ok=True)
@@ -90,7 +99,12 @@ class Bot:
         self.memory_bus, self.lanes = MemoryBus(), Lanes(parallel=16)
         self.bus: Bus = bus or self.memory_bus
         self.questions = Questions(self.bus)
-        self.store = store or SessionManager(self.workspace, fsync=False)
+        self.memories = Memories(
+            partial(open_recall, self.workspace, words_of, written_reader(read_frontmatter)), self.clock
+        )
+        self.recalls = recalls
+        on_append = self.memories.appended if recalls else None
+        self.store = store or SessionManager(self.workspace, fsync=False, on_append=on_append)
         self.documents = CachedDocuments()
         self.progress: list[Progress] = []
         self.shelves = Shelves(
@@ -101,7 +115,8 @@ class Bot:
             budget=budgets.memory,
         )
         skills = Skills(self.workspace.skills, self.documents, read_frontmatter)
-        context = ContextBuilder(self.workspace, self.documents, self.shelves, skills, budgets, self.clock)
+        reminders = Reminders(self.memories, self.clock) if recalls else None
+        context = ContextBuilder(self.workspace, self.documents, self.shelves, skills, budgets, self.clock, reminders)
         self.summariser = summariser
         self.history = History(self.workspace, fsync=False)
         self.background = Background(self.clock)
@@ -117,7 +132,7 @@ class Bot:
         )
         self.agent = Agent(
             self.models,
-            tools,
+            [*tools, *([Recall(self.memories)] if recalls else [])],
             context,
             Conversations(self.store, self.clock, STRATEGIES[strategy]),
             archive,
@@ -160,6 +175,8 @@ class Bot:
         tasks = [asyncio.create_task(self.dispatcher.run())]
         if self.summariser:
             tasks.append(asyncio.create_task(self.background.run()))
+        if self.recalls:
+            tasks.append(asyncio.create_task(self.memories.run()))
         try:
             yield self
         finally:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import date
 from functools import cache
 from importlib import resources
 
@@ -26,14 +27,22 @@ _SERVICE = re.compile(
 class Relevance:
     """Judges the texts of a page by a message."""
 
-    def __init__(self, page: Page, question: Question, weights: Weights, *, about_person: bool) -> None:
-        """`about_person`: whether the message speaks of whoever wrote it, of somebody known, or of a day."""
+    def __init__(self, page: Page, question: Question, weights: Weights, today: date, *, personal: bool) -> None:
+        """`personal`: whether the message speaks of whoever wrote it."""
         self._page, self._weights = page, weights
+        self._then = [days for days in question.days if days.last < today]
         self._words = list(telling(question))
-        self._enough = _ENOUGH_FOR_ONES_OWN if about_person else _ENOUGH
+        is_personal = personal or question.about or question.days
+        self._enough = _ENOUGH_FOR_ONES_OWN if is_personal else _ENOUGH
 
     def __call__(self, place: int) -> bool:
-        """Whether the text, with what stands right beside it, holds enough of what the message speaks of."""
+        """Whether the text, with what stands right beside it, holds enough of what the message speaks of.
+
+        For a message that speaks of nothing but a day in the past, it must be of that day.
+        """
+        if not self._words:
+            day = self._page.texts[place].day
+            return any(days.first.toordinal() <= day <= days.last.toordinal() for days in self._then)
         found = sum(self._weights.rarity(word) for word in self._words if self._holds(place, word))
         wanted = sum(map(self._wanted, self._words))
         return found >= self._enough * self._weights.rarest and found >= _SHARE * wanted and found > 0
@@ -49,16 +58,17 @@ class Relevance:
 
 def telling(question: Question) -> Iterator[str]:
     """The words that say what a message is about, courtesies left out; of Chinese, pairs rather than characters."""
+    pairs = [word for word in question.words if not word.isascii() and len(word) > 1]
     words = [word for word in question.words if not is_stop(word) and word not in _small_talk()]
     for word in words:
-        is_part = not word.isascii() and len(word) == 1 and any(word in other for other in words if len(other) > 1)
+        is_part = not word.isascii() and len(word) == 1 and any(word in pair for pair in pairs)
         if not is_part:
             yield word
 
 
 def speaks_of_oneself(text: str) -> bool:
     """Whether a message is about whoever wrote it, not only for them ("tell me a joke")."""
-    return bool(re.search(r"\b(?:i|my|mine|me|myself)\b|我", _SERVICE.sub(" ", text), re.IGNORECASE))
+    return bool(re.search(r"\b(?:i|my|mine|me|myself|we|us|our|ours)\b|我|咱", _SERVICE.sub(" ", text), re.IGNORECASE))
 
 
 @cache

@@ -55,9 +55,9 @@ class LocalRecall:
     def relevant(self, message: str, *, now: datetime, k: int = 10, within: Within = EVERYWHERE) -> Sequence[Hit]:
         """At most k texts that are worth knowing when answering a message; most messages need none."""
         ranked = self._rank(message, now.date(), within)
-        question = ranked.question
-        is_personal = bool(question.about or question.days) or speaks_of_oneself(message)
-        is_relevant = Relevance(ranked.page, question, ranked.weights, about_person=is_personal)
+        is_relevant = Relevance(
+            ranked.page, ranked.question, ranked.weights, now.date(), personal=speaks_of_oneself(message)
+        )
         return self._hits(ranked, [place for place in ranked.order[:k] if is_relevant(place)], 0)
 
     def _rank(self, query: str, today: date, within: Within) -> _Ranked:

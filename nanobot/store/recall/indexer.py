@@ -1,8 +1,11 @@
 """Keeping the search index in step with everything that it is made of."""
 
+import logging
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from nanobot.errors import StoreError
 from nanobot.ports.recall import Progress, ReadWritten
 from nanobot.store import lines
 from nanobot.store.recall import entries
@@ -15,6 +18,8 @@ from nanobot.store.recall.logs import Log, stamp
 from nanobot.store.recall.sessions import entries_of_sessions
 from nanobot.store.session_files import SessionFiles
 from nanobot.workspace import Workspace
+
+_log = logging.getLogger(__name__)
 
 _LONGEST_HEADER = 64 * 1024  # bytes
 _NEW = ".new"
@@ -41,6 +46,7 @@ class Indexer:
         self._sessions = Log(database, words, entries_of_sessions)
         self._history = Log(database, words, entries_of_history)
         self._documents = DocumentIndexer(database, workspace, words, read_written)
+        self._unreadable: set[str] = set()  # files that were warned of
 
     def sync(self, progress: Progress | None = None) -> int:
         """Take in whatever appeared, grew, changed or vanished; returns how many files that were.
@@ -55,10 +61,14 @@ class Indexer:
         grown = {name: log for name, log in present.items() if not _is_as(known.get(name), log[1])}
         total, done = sum(path.stat().st_size for _, path, _ in grown.values()), 0
         for name, (session, path, log) in grown.items():
-            for read in log.take_in(path, name, session, verify=True):
-                if progress:
-                    progress(done + read, total)
-            done += path.stat().st_size
+            read = 0
+            try:
+                for read in log.take_in(path, name, session, verify=True):
+                    if progress:
+                        progress(done + read, total)
+            except OSError as error:
+                self._warn(name, error)
+            done += read
         return changed + len(grown) + len(known.keys() - present.keys())
 
     def appended(self, key: str) -> None:
@@ -106,6 +116,11 @@ class Indexer:
         if self._workspace.history.is_file():
             yield self._name(self._workspace.history), ("", self._workspace.history, self._history)
 
+    def _warn(self, name: str, error: OSError) -> None:
+        if name not in self._unreadable:
+            self._unreadable.add(name)
+            _log.warning("%s cannot be searched: %s", name, error.strerror or error)
+
     def _name(self, path: Path) -> str:
         return path.relative_to(self._workspace.root).as_posix()
 
@@ -117,7 +132,10 @@ class Indexer:
 
 def open_recall(workspace: Workspace, words: Words, read_written: ReadWritten) -> tuple[SqliteRecallIndex, Indexer]:
     """The index of a workspace, and what keeps it. Raises StoreError."""
-    index = SqliteRecallIndex(workspace.recall_index)
+    try:
+        index = SqliteRecallIndex(workspace.recall_index)
+    except (OSError, sqlite3.Error) as error:
+        raise StoreError(f"{workspace.recall_index} cannot be opened: {error}") from error
     return index, Indexer(index.database, workspace, words, read_written)
 
 

@@ -1,0 +1,60 @@
+"""Searching what was said and noted: /recall."""
+
+import logging
+from collections.abc import Iterator
+
+from nanobot.commands.router import Answer, Call, Command
+from nanobot.errors import StoreError
+from nanobot.ports import Hit, Searching
+
+log = logging.getLogger(__name__)
+
+MOST = 6
+"""Results of one search."""
+
+_LENGTH = 400  # characters of each
+
+
+def recall_command(searching: Searching) -> Command:
+    """/recall words: in the scope of whoever asks."""
+
+    async def handle(call: Call) -> Answer:
+        if not call.argument:
+            return Answer(call.say("recall.usage"), failed=True)
+        try:
+            found = await searching.find(call.argument, call.message.authority, k=MOST)
+        except StoreError as error:
+            log.warning("%s: nothing can be searched: %s", call.message.address.session_key, error)
+            return Answer(call.say("recall.broken"), failed=True)
+        parts = [_heading(len(found.hits), call), *("\n".join(_shown(hit, call)) for hit in found.hits)]
+        if found.unread:
+            parts.append(call.say("recall.still_reading", share=f"{found.unread:.0%}"))
+        return Answer("\n\n".join(parts))
+
+    return Command("recall", handle, immediate=True)
+
+
+def _heading(count: int, call: Call) -> str:
+    return call.say({0: "recall.nothing", 1: "recall.found_one"}.get(count, "recall.found"))
+
+
+def _shown(hit: Hit, call: Call) -> Iterator[str]:
+    said = hit.said
+    yield f"{said.at[:16].replace('T', ' ')} · {_source(hit, call)}"
+    text = said.text.strip()
+    text = text if len(text) <= _LENGTH else f"{text[: _LENGTH - 1].rstrip()}…"
+    yield "\n".join(f"> {line}" for line in text.split("\n"))
+    for other in hit.related:
+        yield f"→ {other.kind or call.say('recall.related')}: {other.name}"
+
+
+def _source(hit: Hit, call: Call) -> str:
+    said = hit.said
+    if said.source in ("note", "memory"):
+        return call.say(f"recall.{said.source}", file=said.file)
+    if said.source == "episode":
+        return call.say("recall.episode", session=said.session)
+    if said.source == "quote":
+        return call.say("recall.passed_on", who=said.speaker or call.say("recall.somebody"))
+    who = call.say("recall.bot") if said.role == "assistant" else said.speaker or call.say("recall.you")
+    return call.say("recall.session", who=who, session=said.session)

@@ -1,0 +1,180 @@
+"""The search index at work: it follows what is said, and is searched on people's behalf."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
+
+from nanobot.authority import Authority, Scope, may_touch
+from nanobot.errors import StoreError
+from nanobot.memory.recall.search import LocalRecall
+from nanobot.ports import Clock, Hit, OpenRecall, Recall, Recalled, RecallIndex, RecallKeeper, Within
+from nanobot.uncancelled import to_the_end
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 2.0
+"""Seconds that somebody who searches waits for what changed on the disk to be taken in."""
+
+HASTE = 0.15
+"""Seconds that a turn waits for memories; without an answer by then it goes on without them."""
+
+_LOOK = 0.05  # of these, for notes that changed on the disk
+_WORTH_TELLING = 4 << 20  # bytes; reading less takes a moment
+_STEP = 10  # percent of progress between two lines in the log
+
+T = TypeVar("T")
+
+
+class _Ending(Exception):  # noqa: N818 - no mistake
+    """The program ends while the index is being built; the next start goes on."""
+
+
+class Memories:
+    """Owns the index. One thread writes it and another reads it, so that nobody waits who does not search.
+
+    An index that is being built serves what it holds. One that cannot be opened costs the search, not the bot.
+    """
+
+    def __init__(self, open_recall: OpenRecall, clock: Clock) -> None:
+        self._open_recall = open_recall
+        self._clock = clock
+        self._writing = ThreadPoolExecutor(1, "recall-writing")
+        self._reading = ThreadPoolExecutor(1, "recall-reading")
+        self._index: RecallIndex
+        self._keeper: RecallKeeper
+        self._recall: Recall | None = None  # once the index is open
+        self._problem: StoreError | None = None
+        self._tried = asyncio.Event()
+        self._appended: dict[str, None] = {}
+        self._something = asyncio.Event()
+        self._is_ending = False
+        self._unread = 1.0
+
+    async def run(self) -> None:
+        """Bring the index up to date, and keep it so, until cancelled."""
+        try:
+            try:
+                self._index, self._keeper = await self._write(self._open_recall)
+            except StoreError as error:
+                log.warning("nothing can be searched: %s", error)
+                self._problem = error
+                return
+            else:
+                self._recall = LocalRecall(self._index)
+            finally:
+                self._tried.set()
+            await self._attempt(self._sync, "everything")
+            while True:
+                await self._something.wait()
+                self._something.clear()
+                appended, self._appended = self._appended, {}
+                for session in appended:
+                    await self._attempt(partial(self._keeper.appended, session), session)
+        finally:
+            self._is_ending = True
+            await to_the_end(asyncio.to_thread(self._close))
+
+    def appended(self, session: str) -> None:
+        """Something was just added to a session: it is taken in as soon as may be. Call it in the event loop."""
+        self._appended[session] = None
+        self._something.set()
+
+    async def find(
+        self, query: str, authority: Authority, *, k: int = 10, around: int = 0, but: tuple[str, str] | None = None
+    ) -> Recalled:
+        """Search for somebody, in what they may see. What changed on the disk is taken in first."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._tried.wait(), PATIENCE)
+        if self._problem:
+            raise self._problem
+        if self._recall is None or not may_touch(authority, authority.scope):
+            return Recalled((), self._unread)
+        await self._up_to_date(self._sync, PATIENCE)
+        search = partial(self._find, query, authority.scope, k=k, around=around, but=but)
+        return Recalled(await self._read(search), self._unread)
+
+    async def relevant(self, message: str, authority: Authority, *, k: int) -> Sequence[Hit]:
+        """What is worth knowing when a message is answered; nothing if that cannot be found out in a moment."""
+        if self._recall is None or not may_touch(authority, authority.scope):
+            return ()
+        try:
+            async with asyncio.timeout(HASTE):
+                await self._up_to_date(partial(self._keeper.look, authority.scope.name), _LOOK)
+                within = Within(scopes=frozenset({authority.scope.name}))
+                now = self._clock.now()
+                return await self._read(partial(self._recall.relevant, message, now=now, k=k, within=within))
+        except TimeoutError:
+            log.info("searching memories took longer than %d ms: the turn goes on without", HASTE * 1000)
+        except StoreError as error:
+            log.warning("memories could not be searched: %s", error)
+        return ()
+
+    async def rebuild(self) -> None:
+        """Make the index anew, so that nothing is left in it of what no file holds any more. Raises StoreError."""
+        if self._recall is None:
+            self._index, self._keeper = await self._write(self._open_recall)
+            self._recall = LocalRecall(self._index)
+        try:
+            await self._write(partial(self._keeper.rebuild, self._progress))
+        except OSError as error:
+            raise StoreError(f"the search index could not be made anew: {error}") from error
+        self._unread = 0.0
+
+    def _find(self, query: str, scope: Scope, *, k: int, around: int, but: tuple[str, str] | None) -> Sequence[Hit]:
+        begun = self._index.turn_at(*but) if but else None
+        before = (but[0], begun) if but and begun is not None else None
+        within = Within(scopes=frozenset({scope.name}), before=before)
+        recall = LocalRecall(self._index)
+        return recall.search(query, now=self._clock.now(), k=k, within=within, around=around)
+
+    async def _up_to_date(self, work: Callable[[], object], seconds: float) -> None:
+        """Have the index take in what changed; if that takes longer, it goes on behind the search."""
+        done = self._write(work)
+        done.add_done_callback(_note_failure)
+        await asyncio.wait([done], timeout=seconds)
+
+    async def _attempt(self, work: Callable[[], object], what: str) -> None:
+        try:
+            await self._write(work)
+        except (StoreError, OSError) as error:
+            log.warning("the search index could not take in %s: %s", what, error)
+
+    def _sync(self) -> None:
+        try:
+            self._keeper.sync(self._progress)
+        except _Ending:
+            return
+        self._unread = 0.0
+
+    def _progress(self, done: int, total: int) -> None:
+        before, self._unread = self._unread, 1 - done / max(total, 1)
+        if self._is_ending:
+            raise _Ending
+        if total > _WORTH_TELLING and int((1 - before) * 100) // _STEP != int(done * 100 / total) // _STEP:
+            log.info("reading what was said, for the search: %d %%", done * 100 // total)
+
+    def _write(self, work: Callable[[], T]) -> "asyncio.Future[T]":
+        return self._in(self._writing, work)
+
+    def _read(self, work: Callable[[], T]) -> "asyncio.Future[T]":
+        return self._in(self._reading, work)
+
+    def _in(self, threads: ThreadPoolExecutor, work: Callable[[], T]) -> "asyncio.Future[T]":
+        if self._is_ending:
+            raise StoreError("the search index is closed: the program ends")
+        return asyncio.get_running_loop().run_in_executor(threads, work)
+
+    def _close(self) -> None:
+        self._writing.shutdown()
+        self._reading.shutdown()
+        if self._recall is not None:
+            self._keeper.close()
+
+
+def _note_failure(done: "asyncio.Future[Any]") -> None:
+    if not done.cancelled() and (error := done.exception()):
+        log.warning("the search index could not be brought up to date: %s", error)

@@ -1,0 +1,95 @@
+"""Searching what was said and noted before."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import msgspec
+
+from nanobot.authority import least
+from nanobot.errors import StoreError, ToolError
+from nanobot.ports import Caller, Hit, Said, Searching, ToolResult, ToolSpec
+from nanobot.tools import schema, shown
+
+MOST = 20
+"""Results of one search at most."""
+
+_LENGTH, _NEARBY = 800, 200  # characters of what was found, and of what stands beside it
+
+
+class RecallArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    query: Annotated[
+        str,
+        msgspec.Meta(
+            min_length=1, description="A question or words, as the person might have said it; dates and names help"
+        ),
+    ]
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MOST, description="How many results at most")] = 6
+
+
+class Recall:
+    """Finds messages, summaries, notes and remembered lines that the caller may see."""
+
+    spec = ToolSpec(
+        "recall",
+        "Search everything that was said in earlier conversations, their summaries and the notes. Understands dates "
+        "such as 'last Tuesday' or 'in May'. Each result says when and where it was said, by whom, and what stood "
+        "beside it.",
+        schema.parameters(RecallArguments),
+        reads_only=True,
+    )
+
+    def __init__(self, searching: Searching) -> None:
+        self._searching = searching
+
+    def describe(self, arguments: Mapping[str, object]) -> str:
+        return f"search what was said: {shown.argument(arguments, 'query')}"
+
+    async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
+        wanted = schema.parse(arguments, RecallArguments)
+        but = (caller.address.session_key, caller.turn)
+        try:
+            found = await self._searching.find(wanted.query, caller.authority, k=wanted.limit, around=1, but=but)
+        except StoreError as error:
+            raise ToolError(f"What was said cannot be searched now: {error}") from error
+        still = [f"[{found.unread:.0%} of what was said is not read in yet: there may be more later]"]
+        if not found.hits:
+            return ToolResult("\n".join(["(nothing)", *(still if found.unread else [])]))
+        rows = "\n\n".join(_told(number, hit) for number, hit in enumerate(found.hits, 1))
+        texts = [said for hit in found.hits for said in (hit.said, *hit.around)]
+        origin = least(*(said.origin for said in texts))
+        return ToolResult("\n\n".join([rows, *(still if found.unread else [])]), origin)
+
+
+def _told(number: int, hit: Hit) -> str:
+    said = hit.said
+    rows = [f"{number}. {said.at[:16].replace('T', ' ')}, {_where(said)}"]
+    rows += [f"   before: {_who(near)}: {_cut(near.text, _NEARBY)}" for near in _beside(hit, before=True)]
+    rows.append(f"   {_who(said)}: {_cut(said.text, _LENGTH)}")
+    rows += [f"   after: {_who(near)}: {_cut(near.text, _NEARBY)}" for near in _beside(hit, before=False)]
+    rows += [
+        f"   {other.kind or 'see'} -> {shown.one_line(other.name)}: {_cut(other.text, _NEARBY)}"
+        for other in hit.related
+    ]
+    return "\n".join(rows)
+
+
+def _beside(hit: Hit, *, before: bool) -> Sequence[Said]:
+    return [near for near in hit.around if (near.position < hit.said.position) == before]
+
+
+def _where(said: Said) -> str:
+    if said.source == "episode":
+        return f"summary {said.message} of {said.session}"
+    return said.file if said.source in ("note", "memory") else f"in {said.session}"
+
+
+def _who(said: Said) -> str:
+    if said.source == "quote":
+        return f"passed on, written by {shown.one_line(said.speaker) or 'somebody else'}"
+    if said.source != "session":
+        return said.source
+    return "you" if said.role == "assistant" else shown.one_line(said.speaker) or "user"
+
+
+def _cut(text: str, most: int) -> str:
+    return shown.one_line(text, most)
