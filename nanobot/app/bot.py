@@ -12,10 +12,15 @@ from nanobot.agent.models import Models
 from nanobot.agent.questions import Questions
 from nanobot.agent.skills import Skills
 from nanobot.app.archive import build_archive
-from nanobot.app.memory import Records, Remembered, build_memory, nobody_dreams
+from nanobot.app.dream import build_dream
+from nanobot.app.memory import Records, Remembered, build_memory
 from nanobot.app.models import build_models, replay_bytes
+from nanobot.app.recall import build_memories, build_reminders
+from nanobot.commands.dream import dream_command, dream_lines
 from nanobot.commands.memory import memory_command, remember_command
+from nanobot.commands.memory_shell import MemoryShell
 from nanobot.commands.model import model_command
+from nanobot.commands.recall import recall_command
 from nanobot.commands.router import Command, Router
 from nanobot.commands.session import (
     Lines,
@@ -32,7 +37,9 @@ from nanobot.dispatcher import Dispatcher
 from nanobot.i18n import Language, say
 from nanobot.lanes import Lanes
 from nanobot.llm.local import is_installed
+from nanobot.memory.dream.dream import Dream
 from nanobot.memory.guard import objection
+from nanobot.memory.recall.memories import Memories
 from nanobot.memory.strategies import STRATEGIES
 from nanobot.memory.tool_changes import ToolChanges
 from nanobot.messages import Address
@@ -42,6 +49,7 @@ from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.history import History
 from nanobot.store.sessions import SessionManager
 from nanobot.tools.builtin import builtin_tools
+from nanobot.tools.recall import Recall
 from nanobot.tools.shell import ExecPolicy
 from nanobot.tools.writing import Remembering
 from nanobot.workspace import Home, Workspace
@@ -59,6 +67,9 @@ class Bot:
     languages: Languages
     archive: Archive
     memory: Remembered
+    memories: Memories
+    dream: Dream
+    shell: MemoryShell
 
     @property
     def commands(self) -> Sequence[Command]:
@@ -110,11 +121,24 @@ def build_bot(
     config, workspace, clock = ground.config, ground.workspace, ground.clock
     lanes, questions = Lanes(parallel=config.agent.parallel_sessions), Questions(ground.bus)
     models = build_models(config, ground.home, workspace, clock)
-    store = SessionManager(workspace, fsync=config.sessions.fsync, replay_bytes=replay_bytes(config))
+    memories = build_memories(workspace, clock)
+    store = SessionManager(
+        workspace,
+        fsync=config.sessions.fsync,
+        replay_bytes=replay_bytes(config),
+        on_append=memories.appended,
+    )
     history = History(workspace, fsync=config.sessions.fsync)
     archive = build_archive(config, clock, models, store, history, lanes)
     documents = CachedDocuments()
-    memory = build_memory(config, workspace, clock, documents, Records(store, history), nobody_dreams)
+    records = Records(store, history)
+
+    async def is_dreaming() -> bool:
+        return dream.is_running
+
+    memory = build_memory(config, workspace, clock, documents, records, is_dreaming)
+    dream = build_dream(config, workspace, clock, models, records, memory, archive.background)
+    dreaming = dream_lines(dream)
     shelves = memory.shelves
     context = ContextBuilder(
         workspace,
@@ -123,25 +147,29 @@ def build_bot(
         Skills(workspace.skills, documents, read_frontmatter),
         Budgets(**asdict(config.memory.budget)),
         clock,
+        build_reminders(config, clock, memories, shelves, models),
     )
     agent = Agent(
         models,
-        _tools(ground, questions, memory),
+        [*_tools(ground, questions, memory), Recall(memories)],
         context,
         Conversations(store, clock, STRATEGIES[config.memory.strategy]),
         archive,
         shelves,
         Limits(config.agent.max_steps, config.memory.compact_at),
     )
+    about_memory = memory_command(shelves, budget=config.memory.budget.memory, more=all_of(memory.state, dreaming))
     listed = [
         new_command(agent),
         compact_command(agent),
         stop_command(lanes),
-        status_command(agent, models, all_of(memory.state, status)),
+        status_command(agent, models, all_of(memory.state, dreaming, status)),
         model_command(models),
         sessions_command(store),
-        memory_command(shelves, budget=config.memory.budget.memory, more=memory.state),
+        about_memory,
         remember_command(shelves),
+        recall_command(memories),
+        dream_command(dream, ground.bus.send),
         *memory.commands,
         *commands,
     ]
@@ -150,7 +178,8 @@ def build_bot(
     dispatcher = Dispatcher(
         ground.bus, lanes, agent, router, questions, languages, steer=config.agent.while_busy == "steer"
     )
-    return Bot(workspace, agent, dispatcher, router, models, languages, archive, memory)
+    shell = memory.shell(about_memory)
+    return Bot(workspace, agent, dispatcher, router, models, languages, archive, memory, memories, dream, shell)
 
 
 def _tools(ground: Ground, questions: Questions, memory: Remembered) -> Sequence[Tool]:

@@ -1,13 +1,18 @@
 """The command /dream: go through what was said lately, now."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 
 from nanobot.commands.router import Answer, Call, Command
+from nanobot.commands.session import Lines
 from nanobot.ids import new_id
 from nanobot.memory.dream.dream import Dream
 from nanobot.messages import OutboundMessage
 
 Send = Callable[[OutboundMessage], Awaitable[None]]
+
+NextAt = Callable[[], datetime | None]
+"""When the schedule runs it next; None: never, or nobody knows."""
 
 _NO_SUCCESS = ("unusable", "failed", "busy", "enough")
 
@@ -31,3 +36,14 @@ def dream_command(dream: Dream, send: Send) -> Command:
         return Answer(told, failed=report.outcome in _NO_SUCCESS)
 
     return Command("dream", handle, immediate=True)
+
+
+def dream_lines(dream: Dream, next_at: NextAt = lambda: None) -> Lines:
+    """What /status and /memory say of it. What failed concerns owners, who can do something about it."""
+
+    async def lines(call: Call) -> Sequence[str]:
+        status = await dream.status()
+        is_owners = call.message.authority.scope.is_owner
+        return list(status.told(call.language, next_at(), in_full=is_owners))
+
+    return lines

@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,7 +55,7 @@ class Dream:
     """One run at a time. Whatever ends a run, there is all of a batch or nothing of it."""
 
     def __init__(
-        self, stores: Stores, shelves: Shelves, mind: Mind, clock: Clock, limits: Limits, changed: Changed
+        self, stores: Stores, shelves: Shelves, mind: Mind, clock: Clock, limits: Limits, changed: Changed | None = None
     ) -> None:
         """`changed` is told after each version, when the notebooks are up to it."""
         self._stores = stores
@@ -77,7 +78,7 @@ class Dream:
 
         Raises StoreError if it cannot even be written down how it went.
         """
-        if self._one_at_a_time.locked():
+        if self.is_running:
             return DreamReport(outcome="busy")
         async with self._one_at_a_time:
             diary = await self._diary()
@@ -89,6 +90,25 @@ class Dream:
             await diary.ended(report.outcome)
             return report
 
+    @asynccontextmanager
+    async def paused(self) -> AsyncIterator[None]:
+        """While this lasts there is no dream; one that runs is waited for."""
+        async with self._one_at_a_time:
+            yield
+
+    @property
+    def is_running(self) -> bool:
+        """Whether memory is being changed right now."""
+        return self._one_at_a_time.locked()
+
+    async def run_by_itself(self) -> None:
+        """For a schedule: run if there is anything to do. What goes wrong is in the log and in the status."""
+        try:
+            if await self.due():
+                await self.run()
+        except (StoreError, VersionError) as error:
+            log.warning("dream: %s", error)
+
     async def due(self) -> bool:
         """Whether a run by itself would do something now. Raises StoreError and VersionError."""
         diary = await self._diary()
@@ -99,7 +119,7 @@ class Dream:
         """How it is doing. Raises StoreError."""
         book = self._stores.book
         waiting = max(0, await self._stores.episodes.last() - await book.cursor())
-        return DreamStatus(record=await book.read(), waiting=waiting, is_running=self._one_at_a_time.locked())
+        return DreamStatus(record=await book.read(), waiting=waiting, is_running=self.is_running)
 
     async def _diary(self) -> Diary:
         return Diary(await self._stores.book.read(), self._stores.book, self._clock, self._limits)
@@ -173,7 +193,8 @@ class Dream:
             scopes = {change.scope for change in landed.changes}
             for scope in scopes:
                 await self._shelves.of(scope).notebook.refresh()
-            await self._changed(scopes, landed.paths)
+            if self._changed:
+                await self._changed(scopes, landed.paths)
         return DreamReport(
             outcome="changed" if landed.paths else "unchanged",
             episodes=len(batch.episodes),

@@ -19,8 +19,8 @@ class DreamStatus:
     waiting: int
     is_running: bool
 
-    def told(self, language: Language, next_at: datetime | None = None) -> Iterator[str]:
-        """Lines for /status and /memory; `next_at` is when the schedule runs it next."""
+    def told(self, language: Language, next_at: datetime | None = None, *, in_full: bool = True) -> Iterator[str]:
+        """Lines for /status and /memory; `next_at` is when the schedule runs it next. `in_full` tells of trouble."""
         record = self.record
         if self.is_running:
             yield say("dream.status_running", language)
@@ -28,6 +28,11 @@ class DreamStatus:
         yield say("dream.status_last", language, at=last) if last else say("dream.status_never", language)
         if next_at is not None:
             yield say("dream.status_next", language, at=f"{next_at:%Y-%m-%d %H:%M}", count=self.waiting)
+        if in_full:
+            yield from self._trouble(language)
+
+    def _trouble(self, language: Language) -> Iterator[str]:
+        record = self.record
         if record.failure:
             area, _, kind = record.failure.partition(":")
             yield say("dream.status_failed", language, count=record.failures)
