@@ -18,7 +18,7 @@ from nanobot import __version__
 from nanobot.cli.settings import home_of
 from nanobot.errors import ConfigError, NanobotError
 
-_FAMILIES = ("chat", "gateway", "status", "pair", "sessions", "model", "config", "doctor", "recall")
+_FAMILIES = ("chat", "gateway", "status", "pair", "sessions", "model", "config", "doctor", "recall", "memory", "dream")
 
 USAGE = 2  # what argparse exits with; a configuration that cannot be used is the same kind of mistake
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
