@@ -47,3 +47,7 @@ class Models:
         if name not in self._presets:
             raise KeyError(name)
         await self._chosen.set(session_key, None if name == self._default else name)
+
+    async def forget(self, session_key: str) -> None:
+        """Nothing was chosen in this session."""
+        await self._chosen.set(session_key, None)

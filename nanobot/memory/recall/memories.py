@@ -113,6 +113,16 @@ class Memories:
             log.warning("memories could not be searched: %s", error)
         return ()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there is an index that this keeps."""
+        return self._recall is not None
+
+    async def refresh(self) -> None:
+        """Have the index take in at once what changed on the disk; what is gone there is not found any more."""
+        if self._recall is not None:
+            await self._attempt(self._sync, "what changed")
+
     async def rebuild(self) -> None:
         """Make the index anew, so that nothing is left in it of what no file holds any more. Raises StoreError."""
         if self._recall is None:
@@ -120,8 +130,8 @@ class Memories:
             self._recall = LocalRecall(self._index)
         try:
             await self._write(partial(self._keeper.rebuild, self._progress))
-        except OSError as error:
-            raise StoreError(f"the search index could not be made anew: {error}") from error
+        except (OSError, _Ending) as error:
+            raise StoreError(f"the search index could not be made anew: {error or 'the program ends'}") from error
         self._unread = 0.0
 
     def _find(self, query: str, scope: Scope, *, k: int, around: int, but: tuple[str, str] | None) -> Sequence[Hit]:

@@ -38,9 +38,7 @@ class JournalFile:
         except FileNotFoundError:
             return None
         except ValueError:  # written whole or not at all: somebody else was at it, and it may tell what was to go
-            _log.error(
-                "%s cannot be read and is removed: what was being forgotten is to be asked for again", self._path
-            )
+            _log.error("%s cannot be read and is removed: ask again for what was being forgotten", self._path)
             self._clear()
             return None
         except OSError as error:

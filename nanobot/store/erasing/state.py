@@ -5,13 +5,16 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 from nanobot.errors import StoreError
-from nanobot.ports import Found, Meant, SessionModels
+from nanobot.ports import Found, Meant
 from nanobot.store.erasing.swapped import remove
 from nanobot.store.private import remove_stale_temps
 from nanobot.store.state import read_state, write_state
 from nanobot.workspace import Workspace
 
 _DAMAGED = ".damaged"
+
+ForgetChoice = Callable[[str], Awaitable[None]]
+"""Takes away what was chosen in a session."""
 
 ForgetNames = Callable[[Callable[[str, str], bool]], Awaitable[None]]
 """Takes away the names of people and groups that are meant, given their `channel:id` and their name."""
@@ -26,22 +29,23 @@ class ErasableState:
 
     place = "state"
 
-    def __init__(self, workspace: Workspace, models: SessionModels, forget_names: ForgetNames) -> None:
+    def __init__(self, workspace: Workspace, forget_choice: ForgetChoice, forget_names: ForgetNames) -> None:
         self._folder = workspace.state
+        self._others = (workspace.spool.name, workspace.versions_journal.name, workspace.version_ids.name)
         self._models_path = workspace.session_models
         self._names = workspace.session_names
-        self._models = models
+        self._forget_choice = forget_choice
         self._forget_names = forget_names
 
     def owns(self, path: Path) -> bool:
-        return path.parent == self._folder
+        return path.parent == self._folder and not path.name.startswith(self._others)
 
     async def find(self, meant: Meant) -> Found:
         return await asyncio.to_thread(lambda: Found(sum(1 for _ in self._damaged(meant)) + len(self._named(meant))))
 
     async def erase(self, meant: Meant) -> None:
         for key in meant.sessions:
-            await self._models.set(key, None)
+            await self._forget_choice(key)
         await self._forget_names(lambda who, name: who in meant.people or (meant.of_owner and meant.traces.name(name)))
         try:
             await asyncio.to_thread(self._erase, meant)

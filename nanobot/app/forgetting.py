@@ -1,0 +1,179 @@
+"""Forgetting, wired: everybody who keeps something, and how they are made to keep still."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from nanobot.agent.archive import Archive
+from nanobot.agent.models import Models
+from nanobot.app.memory import Remembered as Memory
+from nanobot.authority import Role, Scope
+from nanobot.bus.erasable import ErasableSpool
+from nanobot.bus.spool import Spool
+from nanobot.channels.terminal.typed import ErasableTyped
+from nanobot.commands.forget import Forgetting
+from nanobot.commands.forget_words import Words
+from nanobot.errors import StoreError
+from nanobot.ids import new_id
+from nanobot.lanes import Lanes
+from nanobot.memory.archivist import Archivist
+from nanobot.memory.dream.dream import Dream
+from nanobot.memory.forget.forget import Forget, House
+from nanobot.memory.forget.meaning import Sources
+from nanobot.memory.forget.remembered import Remembered
+from nanobot.memory.recall.memories import Memories
+from nanobot.messages import InboundMessage, OutboundMessage
+from nanobot.ops.forgetting import ErasableLog
+from nanobot.people.people import People
+from nanobot.ports import Bus, Clock, Erasable, Meant
+from nanobot.store.erasing.derived import ErasableIndex
+from nanobot.store.erasing.episodes import ErasableEpisodes
+from nanobot.store.erasing.folders import ErasableFolder
+from nanobot.store.erasing.journal import JournalFile
+from nanobot.store.erasing.rest import Untouched
+from nanobot.store.erasing.scan import Scan
+from nanobot.store.erasing.sessions import ErasableSessions
+from nanobot.store.erasing.state import ErasableState
+from nanobot.store.erasing.texts import ErasableTexts
+from nanobot.store.history import History
+from nanobot.store.sessions import SessionManager
+from nanobot.workspace import Home, Workspace
+
+PATIENCE = 10.0
+"""Seconds that running turns have to finish; then they are stopped."""
+
+_OURS = ("memory", "sessions", "media", "spill", "skills", "people", "groups", ".nanobot")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Who keeps something, or copies it."""
+
+    home: Home
+    workspace: Workspace
+    clock: Clock
+    bus: Bus
+    sessions: SessionManager
+    episodes: History
+    memory: Memory
+    archivist: Archivist
+    archive: Archive
+    dream: Dream
+    lanes: Lanes
+    models: Models
+    memories: Memories
+    people: Callable[[], People]
+
+
+def build_forget(parts: Parts) -> Forget:
+    """All of it; nothing is opened before somebody asks."""
+    transcripts = ErasableSessions(parts.sessions, parts.workspace)
+    sources = Sources(transcripts, parts.episodes, parts.memory.versions, person_scope(parts.people))
+    remembered = Remembered(parts.memory.versions, parts.memory.shelves, parts.workspace)
+    house = House(
+        stores=_stores(parts, transcripts, remembered),
+        derived=[ErasableIndex(parts.workspace, lambda: parts.memories.rebuild if parts.memories.is_open else None)],
+        remembered=remembered,
+        journal=JournalFile(parts.workspace.forgetting),
+        archivist=parts.archivist,
+        still=lambda meant: _still(parts, meant),
+        forgot=lambda: _forgot(parts),
+        leftovers=_scan(parts).leftovers,
+        clock=parts.clock,
+    )
+    return Forget(sources, house)
+
+
+def build_forgetting(forget: Forget, parts: Parts) -> Forgetting:
+    """The same in words."""
+    return Forgetting(forget, person_scope(parts.people), parts.clock)
+
+
+def person_scope(people: Callable[[], People]) -> Callable[[str, str], Scope]:
+    """Whose memory somebody's is: that of where they first were; owners share one."""
+
+    def scope(channel: str, user: str) -> Scope:
+        is_owner = people().role(channel, user) is Role.OWNER
+        return Scope.owner() if is_owner else Scope.person(*people().first(channel, user))
+
+    return scope
+
+
+async def go_on(forget: Forget, send: Callable[[OutboundMessage], Awaitable[None]]) -> None:
+    """At the start, before anybody is heard: finish what a process left undone, and send the receipt."""
+    receipt = await forget.resume()
+    if receipt and (address := receipt.order.address):
+        text = Words(receipt.order.language, "/forget").receipt(receipt)
+        await send(OutboundMessage(id=new_id(), address=address, text=text, kind="notice"))
+
+
+def _stores(parts: Parts, transcripts: ErasableSessions, remembered: Remembered) -> Sequence[Erasable]:
+    space, home = parts.workspace, parts.home
+    return [
+        transcripts,
+        ErasableEpisodes(parts.episodes, space),
+        remembered,
+        ErasableFolder("media", space.media, space, holds_copies=False),
+        ErasableFolder("spill", space.spill, space, holds_copies=True),
+        ErasableTexts("heartbeat", [space.heartbeat]),
+        ErasableSpool(space.spool, lambda: _spool(parts)),
+        ErasableTyped(home.terminal_history),
+        ErasableLog(home.log),
+        ErasableState(space, parts.models.forget, lambda is_meant: parts.people().forget_names(is_meant)),
+        Untouched("settings", lambda: iter([home.config]), lambda path: _is_settings(home, path)),
+        Untouched("own", lambda: _own_files(space), lambda path: _is_own(space, path)),
+    ]
+
+
+def _spool(parts: Parts) -> AbstractAsyncContextManager[Spool]:
+    """The one that runs, or one for the moment."""
+    bus = parts.bus
+    return nullcontext(bus) if isinstance(bus, Spool) else Spool(parts.workspace.spool, parts.clock)
+
+
+@asynccontextmanager
+async def _still(parts: Parts, meant: Meant) -> AsyncIterator[None]:
+    def is_meant(message: InboundMessage) -> bool:
+        named = meant.traces.name(message.text) or message.id in meant.inbound
+        return named and meant.reaches(message.authority.scope.name)
+
+    async with (
+        parts.lanes.still(lambda: parts.clock.sleep(PATIENCE)),
+        parts.dream.paused(),
+        parts.archive.consolidator.passage.alone(),
+    ):
+        parts.lanes.drop(is_meant)
+        yield
+
+
+async def _forgot(parts: Parts) -> None:
+    parts.archive.recollection.clear()
+    await parts.memories.refresh()
+
+
+def _scan(parts: Parts) -> Scan:
+    home, space = parts.home, parts.workspace
+    skipped = [home.models, space.forgetting, space.lock, *(path for path in _own_files(space))]
+    return Scan(space, [home.root, space.root], skipped)
+
+
+def _is_settings(home: Home, path: Path) -> bool:
+    return path in (home.config, home.chosen_model) or path.is_relative_to(home.models)
+
+
+def _is_own(space: Workspace, path: Path) -> bool:
+    """Whether a person, or the model at their wish, put it into the workspace: it is no part of the bot's memory."""
+    if not path.is_relative_to(space.root) or path == space.heartbeat:
+        return False
+    top = path.relative_to(space.root).parts[0]
+    return top not in _OURS and not (top == path.name and path in (space.user, space.soul, space.agents, space.tools))
+
+
+def _own_files(space: Workspace) -> Iterator[Path]:
+    try:
+        tops = [path for path in space.root.iterdir() if _is_own(space, path)]
+    except OSError as error:
+        raise StoreError(f"{space.root} could not be read: {error.strerror or error}") from error
+    for top in tops:
+        yield from (path for path in top.rglob("*") if path.is_file()) if top.is_dir() else [top]

@@ -1,0 +1,78 @@
+"""Forgetting in words: what would go, and the receipt."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from nanobot.i18n import Language, say
+from nanobot.memory.forget.forget import NO_GIT, Preview, Receipt
+
+MOST_SHOWN = 8
+MOST_LEFT = 5
+
+
+class Words:
+    """In one language; `typed` is what the person writes in front of their words."""
+
+    def __init__(self, language: Language, typed: str) -> None:
+        self._language: Language = language
+        self._typed = typed
+
+    def say(self, sentence: str, /, **values: object) -> str:
+        return say(f"forget.{sentence}", self._language, forget=self._typed, **values)
+
+    def nothing(self, preview: Preview) -> str:
+        """There is nothing to forget."""
+        return "\n".join([self.say("nothing_found"), *self._left(preview.left)])
+
+    def preview(self, preview: Preview, token: str, number: int) -> str:
+        """What would go, and how to say yes."""
+        return "\n".join(
+            [
+                self.say("preview"),
+                *self._places(preview.counts),
+                *self._shown(preview.shown),
+                *self._left(preview.left),
+                "",
+                self.say("ask_number" if number else "ask", token=token, number=number),
+            ]
+        )
+
+    def receipt(self, receipt: Receipt) -> str:
+        """What is gone, what stays, and what nobody here can reach."""
+        return "\n".join(
+            [
+                self.say("unfinished" if receipt.is_unfinished else "done"),
+                *self._places(receipt.counts),
+                *(self._failed(place, why) for place, why in receipt.failed.items()),
+                *self._leftovers(receipt.leftovers),
+                *self._left(receipt.left),
+                "",
+                self.say("beyond"),
+            ]
+        )
+
+    def _places(self, counts: Mapping[str, int]) -> Iterator[str]:
+        for place, count in counts.items():
+            if count:
+                yield f"- {self.say(f'place_{place}')}: {count:,}"
+
+    def _shown(self, lines: Sequence[str]) -> Iterator[str]:
+        if lines:
+            yield self.say("first_lines")
+        yield from (f"> {line}" for line in lines[:MOST_SHOWN])
+        if len(lines) > MOST_SHOWN:
+            yield self.say("more_lines", count=len(lines) - MOST_SHOWN)
+
+    def _left(self, places: Sequence[str]) -> Iterator[str]:
+        if places:
+            more = len(places) - MOST_LEFT
+            named = ", ".join(places[:MOST_LEFT]) + (f", … (+{more})" if more > 0 else "")
+            yield self.say("left", places=named)
+
+    def _failed(self, place: str, why: str) -> str:
+        if why == NO_GIT:
+            return self.say("no_git")
+        return self.say("failed", place=self.say(f"place_{place}"), why=why)
+
+    def _leftovers(self, files: Sequence[str]) -> Iterator[str]:
+        if files:
+            yield self.say("leftovers", files=", ".join(files[:MOST_LEFT]))

@@ -1,0 +1,232 @@
+"""Forgets: shows what would go, and erases it everywhere, whatever happens meanwhile."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
+from typing import get_args
+
+from nanobot.errors import NanobotError, StoreError, VersionError
+from nanobot.memory.archivist import Archivist
+from nanobot.memory.forget.meaning import Meaning, Sources, saying, work_out
+from nanobot.memory.forget.reach import Reach
+from nanobot.memory.forget.remembered import Remembered
+from nanobot.memory.forget.retelling import retold
+from nanobot.memory.forget.wish import Kind, Wish
+from nanobot.ports import Clock, Episode, Erasable, Found, Meant
+from nanobot.ports.erasable import Journal, Order
+
+log = logging.getLogger(__name__)
+
+Retold = Mapping[tuple[int, tuple[str, ...], frozenset[str]], Episode]
+"""Episodes as a model told them anew, by number and by what stays of their messages."""
+
+NO_GIT = "missing"
+"""Why the history of memory could not be erased where there is no git: nothing is gained by trying again."""
+
+Still = Callable[[Meant], AbstractAsyncContextManager[None]]
+"""While it lasts nobody answers, archives or dreams: nothing is copied to where it was erased already."""
+
+
+@dataclass(frozen=True)
+class House:
+    """All who keep something, and how they are made to keep still.
+
+    `stores` are erased in this order; `derived` is made anew from them, afterwards, while people talk again.
+    `forgot` tells those who hold something in memory. `leftovers` looks at everything once more, byte by byte.
+    """
+
+    stores: Sequence[Erasable]
+    derived: Sequence[Erasable]
+    remembered: Remembered
+    journal: Journal
+    archivist: Archivist
+    still: Still
+    forgot: Callable[[], Awaitable[None]]
+    leftovers: Callable[[Meant], Awaitable[Sequence[str]]]
+    clock: Clock
+
+    @property
+    def everybody(self) -> Sequence[Erasable]:
+        return [*self.stores, *self.derived]
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What would go: how much in each place, how the first of it begins, and where it stays (`path:line`)."""
+
+    wish: Wish
+    reach: Reach
+    meaning: Meaning
+    counts: Mapping[str, int]
+    shown: Sequence[str]
+    left: Sequence[str]
+
+    @property
+    def is_nothing(self) -> bool:
+        return not any(self.counts.values()) and not self.meaning.claims
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What was erased in each place, where it stays, and what could not be done, with the reason by place.
+
+    `leftovers` are files in which it was found after all.
+    """
+
+    order: Order
+    counts: Mapping[str, int]
+    left: Sequence[str] = ()
+    leftovers: Sequence[str] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether it is worth trying again."""
+        return any(reason != NO_GIT for reason in self.failed.values())
+
+
+class Forget:
+    """One at a time. From the yes on it is carried through: after a crash it goes on at the next start."""
+
+    def __init__(self, sources: Sources, house: House) -> None:
+        self._sources = sources
+        self._house = house
+        self._one_at_a_time = asyncio.Lock()
+
+    async def preview(self, wish: Wish, reach: Reach) -> Preview:
+        """Find what would go. Changes nothing. Raises StoreError and VersionError."""
+        meaning = await self._work_out(wish, reach)
+        found = await self._find(meaning.meant)
+        return Preview(
+            wish,
+            reach,
+            meaning,
+            counts={place: one.count for place, one in found.items()},
+            shown=[*meaning.shown, *(line for one in found.values() for line in one.shown)],
+            left=[line for one in found.values() for line in one.left],
+        )
+
+    async def carry_out(self, preview: Preview, order: Order) -> Receipt:
+        """Erase what was shown, and what has come to it since. Raises StoreError; then nothing was erased.
+
+        What cannot be erased is tried again at the next start, and before the next forget; the receipt tells of it.
+        """
+        async with self._one_at_a_time:
+            left = await self._resume()
+            if left and left.is_unfinished:
+                raise StoreError("; ".join(f"{place}: {why}" for place, why in left.failed.items()))
+            await self._house.journal.write(order)
+            log.debug("forget: the order is written")
+            return await self._carry_out(order, await self._retold(preview.meaning))
+
+    async def resume(self) -> Receipt | None:
+        """Go on with what a process left undone; None if there is nothing. Raises StoreError."""
+        async with self._one_at_a_time:
+            return await self._resume()
+
+    async def _resume(self) -> Receipt | None:
+        order = await self._house.journal.read()
+        if order is None:
+            return None
+        log.info("forget: goes on with what was begun")
+        return await self._carry_out(order, {})
+
+    async def _carry_out(self, order: Order, told: Retold) -> Receipt:
+        house = self._house
+        wish = Wish(next(kind for kind in get_args(Kind) if kind == order.kind), order.value)
+        async with house.still(order.meant or Meant(scopes=order.scopes)):
+            if order.meant is None:
+                meaning = await self._work_out(wish, Reach(order.scopes))
+                order = await self._ordered(order, _with_retold(meaning, told))
+            meant = order.meant or Meant()
+            failed = await self._erase(house.stores, meant)
+            failed |= await _guarded("memory", house.remembered.bury(order.stones))
+            log.debug("forget: the tombstones stand")
+            await house.forgot()
+        failed |= await self._erase(house.derived, meant)
+        return await self._receipt(order, meant, failed)
+
+    async def _ordered(self, order: Order, meaning: Meaning) -> Order:
+        """The order with all that is needed to carry it out without looking anything up again."""
+        meant, at = meaning.meant, self._house.clock.now().isoformat(timespec="seconds")
+        stones = await self._house.remembered.stones(meant, meaning.claims, at)
+        counts = {place: one.count for place, one in (await self._find(meant)).items()}
+        order = replace(order, meant=meant, stones=stones, counts=counts)
+        await self._house.journal.write(order)
+        log.debug("forget: what goes is written down")
+        return order
+
+    async def _erase(self, stores: Sequence[Erasable], meant: Meant) -> dict[str, str]:
+        failed: dict[str, str] = {}
+        for store in stores:
+            failed |= await _guarded(store.place, store.erase(meant))
+            log.debug("forget: %s is done", store.place)
+        return failed
+
+    async def _receipt(self, order: Order, meant: Meant, failed: Mapping[str, str]) -> Receipt:
+        found = await self._find(meant)
+        left = [line for one in found.values() for line in one.left]
+        leftovers = await self._leftovers(meant, found)
+        receipt = Receipt(order, order.counts, left, leftovers, failed)
+        if receipt.is_unfinished:
+            log.error("forget: not done yet: %s", ", ".join(f"{place} ({why})" for place, why in failed.items()))
+        else:
+            await self._house.journal.clear()
+            log.info("forget: done")
+        return receipt
+
+    async def _leftovers(self, meant: Meant, found: Mapping[str, Found]) -> Sequence[str]:
+        """What is there after all. Where others may rightly hold the same, only what each store says counts."""
+        still_there = [place for place, one in found.items() if one.count]
+        if not meant.of_owner:
+            return still_there
+        others = await self._find(replace(meant, scopes=None)) if meant.scopes is not None else {}
+        if any(one.count for one in others.values()):
+            return still_there
+        own = {line.rpartition(":")[0] for one in found.values() for line in one.left}
+        return [*still_there, *(path for path in await self._house.leftovers(meant) if path not in own)]
+
+    async def _find(self, meant: Meant) -> Mapping[str, Found]:
+        return {store.place: await store.find(meant) for store in self._house.everybody}
+
+    async def _work_out(self, wish: Wish, reach: Reach) -> Meaning:
+        return await work_out(wish, reach, self._sources, self._house.clock.now().tzinfo)
+
+    async def _retold(self, meaning: Meaning) -> Retold:
+        """The episodes of which something stays, told anew as far as the model does. Takes as long as that takes."""
+        told: dict[tuple[int, tuple[str, ...], frozenset[str]], Episode] = {}
+        for one in meaning.affected:
+            if one.is_gone or not one.was_there:
+                continue
+            said = await saying(one, self._sources.transcripts)
+            if new := await retold(one, meaning.meant.traces, said, self._house.archivist):
+                told[one.episode.cursor, tuple(one.staying), one.blanked] = new
+        return told
+
+
+async def _guarded(place: str, work: Awaitable[None]) -> dict[str, str]:
+    """Do it; what went wrong, by place."""
+    try:
+        await work
+    except VersionError as error:
+        log.warning("forget: %s: %s", place, error)
+        return {place: error.kind if error.kind == NO_GIT else str(error)}
+    except NanobotError as error:
+        log.warning("forget: %s: %s", place, error)
+        return {place: str(error)}
+    return {}
+
+
+def _with_retold(meaning: Meaning, told: Retold) -> Meaning:
+    """With the episodes as a model has told them, where it was asked about just these messages."""
+    episodes = dict(meaning.meant.episodes)
+    for one in meaning.affected:
+        if new := told.get((one.episode.cursor, tuple(one.staying), one.blanked)):
+            episodes[one.episode.cursor] = new
+    return replace(meaning, meant=replace(meaning.meant, episodes=episodes))
