@@ -5,12 +5,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nanobot.authority import Scope, least
-from nanobot.memory.minutes import SAID, Entry, Scribe, origin_of, plain
+from nanobot.memory.minutes import Entry, Scribe, origin_of, plain
 from nanobot.memory.pieces import Stretch, first_piece
 from nanobot.memory.redaction import redact
 from nanobot.memory.summariser import Slot, Summariser
 from nanobot.memory.summary import FactRead, Summary, is_supported
 from nanobot.ports import Clock, Episode, Fact
+from nanobot.transcript import Message
+
+SHORTEST = 200
+"""Characters that are read of a message at least."""
+
+MARGIN = 0.9
+"""Of what would fit: not all characters cost the same."""
 
 RAW = 500
 """Characters of each message in an episode that no model could summarise."""
@@ -70,19 +77,30 @@ class Archivist:
 
     def _piece(self, stretch: Stretch, failures: int) -> _Piece:
         messages, scope = stretch.of_one_scope()
-        room = self._summariser.room(stretch.session)
-        scribe = Scribe(messages)
+        room, scribe = self._summariser.room(stretch.session), Scribe(messages)
         entries: list[Entry] = []
         sizes: list[float] = []
         for message in messages:
             if sum(sizes) > room and message.role != "tool":
                 break
-            entries.append(scribe.entry(message, SAID >> failures))
-            sizes.append(self._summariser.size(stretch.session, entries[-1]))
+            entry, size = self._fitting(stretch.session, scribe, message, room)
+            entries.append(entry)
+            sizes.append(size)
         count = first_piece(messages, sizes, room)
-        if failures:
-            count = first_piece(messages, sizes[:count], sum(sizes[:count]) / 2**failures)
+        for _ in range(failures):
+            count = first_piece(messages, sizes[:count], sum(sizes[:count]) / 2)
+        if failures and count == 1:
+            entries[0] = scribe.entry(messages[0], max(SHORTEST, len(entries[0].text) >> failures))
         return _Piece(stretch.session, scope, entries[:count])
+
+    def _fitting(self, session: str, scribe: Scribe, message: Message, room: float) -> tuple[Entry, float]:
+        """What is written of a message, and its size; a message that is too long by itself loses its middle."""
+        entry = scribe.entry(message)
+        size = self._summariser.size(session, entry)
+        if size > room:
+            entry = scribe.entry(message, max(SHORTEST, int(len(entry.text) * MARGIN * room / size)))
+            size = self._summariser.size(session, entry)
+        return entry, size
 
     def _drafted(self, piece: _Piece, summary: Summary) -> Draft:
         messages = [entry.message for entry in piece.entries]

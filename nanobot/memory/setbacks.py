@@ -36,7 +36,6 @@ class Setbacks:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._failed: dict[str, LLMError] = {}
         self._counts: dict[str, int] = {}
         self._until: dict[str, float] = {}  # of sessions, and under "" of the model
         self._kinds: dict[str, LLMErrorKind] = {}
@@ -45,8 +44,10 @@ class Setbacks:
         return self._counts.get(session, 0)
 
     def add(self, session: str, error: LLMError) -> float | None:
-        """Count a failure; seconds to wait before the next try, None if that is for another time."""
-        count = self._counts[session] = self.count(session) + 1
+        """Count a failure; seconds to wait before the next try, None if that is for another time.
+
+        To be told when to come again is no failure.
+        """
         self._kinds[session] = error.kind
         if error.kind in _OF_THE_MODEL:
             self._kinds[""] = error.kind
@@ -54,6 +55,7 @@ class Setbacks:
         if asked_for > LONGEST_WAIT:
             self._leave_alone(session, max(asked_for, LEFT_ALONE))
             return None
+        count = self._counts[session] = self.count(session) + 1
         return max(asked_for, WAITS[count - 1]) if count <= len(WAITS) else 0.0
 
     def clear(self, session: str) -> None:
