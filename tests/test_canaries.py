@@ -8,6 +8,7 @@ import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope, may_touch
 from nanobot.commands.memory import memory_command, remember_command
+from nanobot.commands.recall import recall_command
 from nanobot.commands.router import Router
 from nanobot.errors import ToolError
 from nanobot.ids import new_id
@@ -16,11 +17,15 @@ from nanobot.memory.recall.words import words_of
 from nanobot.memory.recall.written import written_reader
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
 from nanobot.ports import Caller, ModelInfo, Within
+from nanobot.store import lines
 from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.recall.index import SqliteRecallIndex
 from nanobot.store.recall.indexer import Indexer
+from nanobot.store.session_files import SessionFiles
 from nanobot.tools.builtin import builtin_tools
+from nanobot.tools.recall import Recall
 from nanobot.tools.shell import ExecPolicy
+from nanobot.transcript import Message
 from nanobot.workspace import Workspace, folder_of
 from tests.fakes.bot import Bot
 from tests.fakes.clock import FakeClock
@@ -70,7 +75,7 @@ VIEWERS = {
 class Planted(Bot):
     """The whole core on a workspace with a canary in every file of every scope, and in what was said there."""
 
-    def __init__(self, root: Path, *, compact: bool = False) -> None:
+    def __init__(self, root: Path, *, compact: bool = False, recalls: bool = False) -> None:
         workspace = Workspace(root)
         for scope, word in CANARIES.items():
             _plant(workspace, scope, word)
@@ -79,10 +84,15 @@ class Planted(Bot):
             tool.spec.name: tool
             for tool in builtin_tools(workspace, asker=Person(), exec_policy=ExecPolicy(owner="allow"))
         }
-        super().__init__(root, self.llm, tools=self.tools.values())
+        super().__init__(root, self.llm, tools=self.tools.values(), recalls=recalls)
+        self.tools["recall"] = Recall(self.memories)
 
     def _router(self) -> Router:
-        memory = [memory_command(self.shelves, budget=32768), remember_command(self.shelves)]
+        memory = [
+            memory_command(self.shelves, budget=32768),
+            remember_command(self.shelves),
+            recall_command(self.memories),
+        ]
         return Router([*super()._router().commands, *memory])
 
     async def tell(self, who: Viewer, text: str) -> OutboundMessage:
@@ -324,6 +334,60 @@ async def test_recall_within_a_scope_finds_nothing_of_another(tmp_path: Path, wh
     found = await asyncio.to_thread(recalled, bot.workspace, who.authority.scope)
 
     assert seen(found) == own(who)
+
+
+async def test_the_recall_tool_finds_ones_own_and_nothing_else(tmp_path: Path, who: Viewer) -> None:
+    bot = Planted(tmp_path, recalls=True)
+    async with bot.running():
+        await bot.talk()
+        found = await bot.use("recall", who, query=" ".join(CANARIES.values()), limit=20)
+        each = [await bot.use("recall", who, query=f"my bird {CANARIES[scope]}") for scope in others(who)]
+        guest = replace(who, authority=replace(who.authority, role=Role.GUEST))
+        as_guest = await bot.use("recall", guest, query=" ".join(CANARIES.values()))
+
+    assert seen(found) == own(who)
+    assert all(seen(text) <= own(who) for text in each)
+    assert seen(as_guest) == set()
+
+
+async def test_the_recall_command_shows_ones_own_and_nothing_else(tmp_path: Path, who: Viewer) -> None:
+    bot = Planted(tmp_path, recalls=True)
+    async with bot.running():
+        await bot.talk()
+        answer = (await bot.tell(who, f"/recall {' '.join(CANARIES.values())}")).text
+
+    assert seen(answer) == own(who)
+
+
+async def test_a_message_comes_with_memories_of_ones_own_scope_only(tmp_path: Path, who: Viewer) -> None:
+    bot = Planted(tmp_path, recalls=True)
+    for number, viewer in enumerate(VIEWERS.values()):
+        _write_past(bot.workspace, viewer, number)
+    async with bot.running():
+        await bot.memories.find("nothing", who.authority)
+        await bot.tell(who, "Which feathers does my favourite bird have?")
+
+    line = bot.llm.requests[-1].messages[-1]
+    assert "<relevant_memories>" in (line.context or "")
+    assert seen(line.context) == own(who)
+
+
+def _write_past(workspace: Workspace, viewer: Viewer, number: int) -> None:
+    """An earlier conversation of a viewer, in a session of its own."""
+    key = f"{viewer.at.channel}:earlier{number}"
+    word = CANARIES[viewer.authority.scope]
+    told = [f"Number {other} is about a ship and its crew." for other in range(40)]
+    told.append(f"My favourite bird, the {word}, has grey feathers.")
+    said = [
+        Message(
+            role="user", id=new_id(), at="2026-02-01T09:00:00+00:00", turn=new_id(), content=text,
+            scope=viewer.authority.scope.name,
+        )
+        for text in told
+    ]  # fmt: skip
+    path = SessionFiles(workspace).path(key)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(lines.header(key, said[0].at) + lines.encode(said)[0])
 
 
 def recalled(workspace: Workspace, scope: Scope) -> str:
