@@ -18,7 +18,7 @@ _WORD = re.compile(r"\s+|[，、：]")
 _BLANK_LINES = re.compile(r"(?:[ \t]*\n)+")
 _VISIBLE = regex.compile(r"[^\p{Z}\p{Cc}\p{Cf}\p{Cs}\u115f\u1160\u2800\u3164\uffa0\ufe0e\ufe0f]")
 _CHARACTER = regex.compile(r"\X")
-_FLAGS = range(0x1F1E6, 0x1F200)
+_FLAGS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
 _CLUSTER = 64  # code points: longer ones (letters under a heap of accents) may be cut
 
 _WEIGHTS: dict[Kind, int] = {"marker": 0, "quote": 1, "pre": 2}
@@ -71,6 +71,8 @@ class _Cutter(Generic[Body]):
             end, piece, body = self._fit(start)
             if visible(piece.text):
                 yield body
+            rest = tuple(mark for mark in self.document.marks if mark.end > end)
+            self.document = Document(self.document.text, rest)
             start = self._begin(end)
 
     def _fit(self, start: int) -> tuple[int, Document, Body]:
@@ -139,7 +141,7 @@ def _weigh(document: Document) -> bytearray:
 def _cluster_end(text: str, start: int, most: int) -> int:
     """The last place that does not cut what a person sees as one character: a flag, a family, an accented letter."""
     probe = max(start, most - _CLUSTER)
-    while probe > start and ord(text[probe]) in _FLAGS:  # flags are pairs: count from their first
-        probe -= 1
+    flags = probe - len(text[start:probe].rstrip(_FLAGS)) - start
+    probe -= flags % 2  # they are pairs: count from the first
     ends = [probe + found.end() for found in _CHARACTER.finditer(text[probe : most + _CLUSTER])]
     return max((end for end in ends if start < end <= most), default=most)

@@ -108,8 +108,9 @@ def _separated(piece: Document) -> list[Mark]:
         if mark.kind in ("quote", "link", "spoiler"):
             kept.append(mark)
         elif mark.kind not in ("code", "pre"):
-            around = _around(mark, [each for each in code if _within(each, mark)])
-            kept += filter(None, (trimmed(mark, piece.text, *part) for part in around))
+            holes = [each for each in code if _within(each, mark)]
+            parts = (trimmed(mark, piece.text, *part) for part in _around(mark, holes)) if holes else [mark]
+            kept += filter(None, parts)
     return sorted(kept + code, key=lambda mark: (mark.start, -mark.end))
 
 
