@@ -28,6 +28,7 @@ async def alone(config: Config, home: Home) -> AsyncIterator[Bot]:
         await asyncio.to_thread(prepare, workspace, template_folder())
         bot = build_bot(Ground(config, home, workspace, clock, MemoryBus()), "en")
         try:
+            await bot.forgetting.resume()
             yield bot
         finally:
             await bot.models.aclose()

@@ -13,20 +13,25 @@ from nanobot.ports import LLM, Clock, Episodes, SessionStore
 from nanobot.tokens import TokenEstimator
 
 
-def build_archive(
-    config: Config, clock: Clock, models: Models, sessions: SessionStore, episodes: Episodes, lanes: Lanes
-) -> Archive:
+def build_archivist(config: Config, clock: Clock, models: Models) -> Archivist:
     """The preset that dreams also summarises; without one, each session's own does."""
     preset = config.memory.dream.model
 
     def model_of(session: str) -> tuple[LLM, TokenEstimator]:
         return models.named(preset) if preset else models.get(session)
 
+    return Archivist(Summariser(model_of), clock)
+
+
+def build_archive(
+    config: Config, clock: Clock, models: Models, sessions: SessionStore, episodes: Episodes, lanes: Lanes
+) -> Archive:
+    """Windows that move, and what becomes of what leaves them."""
     background = Background(clock)
     consolidator = Consolidator(
         sessions,
         episodes,
-        Archivist(Summariser(model_of), clock),
+        build_archivist(config, clock, models),
         background,
         clock,
         rest=config.memory.archive_after,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 
 from nanobot.agent.agent import Agent, Limits
 from nanobot.agent.archive import Archive
@@ -11,12 +12,15 @@ from nanobot.agent.languages import Languages
 from nanobot.agent.models import Models
 from nanobot.agent.questions import Questions
 from nanobot.agent.skills import Skills
-from nanobot.app.archive import build_archive
+from nanobot.app.archive import build_archive, build_archivist
 from nanobot.app.dream import build_dream
+from nanobot.app.forgetting import Parts, build_forgetting
 from nanobot.app.memory import Records, Remembered, build_memory
 from nanobot.app.models import build_models, replay_bytes
+from nanobot.app.people import build_people
 from nanobot.app.recall import build_memories, build_reminders
 from nanobot.commands.dream import dream_command, dream_lines
+from nanobot.commands.forget import Forgetting, forget_command
 from nanobot.commands.memory import memory_command, remember_command
 from nanobot.commands.memory_shell import MemoryShell
 from nanobot.commands.model import model_command
@@ -37,14 +41,17 @@ from nanobot.dispatcher import Dispatcher
 from nanobot.i18n import Language, say
 from nanobot.lanes import Lanes
 from nanobot.llm.local import is_installed
+from nanobot.memory.dream.batch import Stores
 from nanobot.memory.dream.dream import Dream
 from nanobot.memory.guard import objection
 from nanobot.memory.recall.memories import Memories
 from nanobot.memory.strategies import STRATEGIES
 from nanobot.memory.tool_changes import ToolChanges
 from nanobot.messages import Address
+from nanobot.people.people import People
 from nanobot.ports import Bus, Clock, Tool
 from nanobot.store.documents import CachedDocuments
+from nanobot.store.dreams import DreamFiles
 from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.history import History
 from nanobot.store.sessions import SessionManager
@@ -70,6 +77,7 @@ class Bot:
     memories: Memories
     dream: Dream
     shell: MemoryShell
+    forgetting: Forgetting
 
     @property
     def commands(self) -> Sequence[Command]:
@@ -102,6 +110,8 @@ class Ground:
     workspace: Workspace
     clock: Clock
     bus: Bus
+    people: People | None = None
+    """Who may talk, where somebody else asks that, too: the book is written by one."""
 
 
 def build_bot(
@@ -137,9 +147,10 @@ def build_bot(
         return dream.is_running
 
     memory = build_memory(config, workspace, clock, documents, records, is_dreaming)
-    dream = build_dream(config, workspace, clock, models, records, memory, archive.background)
-    dreaming = dream_lines(dream)
     shelves = memory.shelves
+    stores = Stores(history, store, memory.versions, DreamFiles(workspace))
+    dream = build_dream(config, clock, models, stores, shelves, archive.background, memories.refresh)
+    dreaming = dream_lines(dream)
     context = ContextBuilder(
         workspace,
         documents,
@@ -158,6 +169,23 @@ def build_bot(
         shelves,
         Limits(config.agent.max_steps, config.memory.compact_at),
     )
+    parts = Parts(
+        home=ground.home,
+        workspace=workspace,
+        clock=clock,
+        bus=ground.bus,
+        sessions=store,
+        episodes=history,
+        memory=memory,
+        archivist=build_archivist(config, clock, models),
+        archive=archive,
+        dream=dream,
+        lanes=lanes,
+        models=models,
+        memories=memories,
+        people=cache(lambda: ground.people or build_people(config, workspace, clock)),
+    )
+    forgetting = build_forgetting(parts)
     about_memory = memory_command(shelves, budget=config.memory.budget.memory, more=all_of(memory.state, dreaming))
     listed = [
         new_command(agent),
@@ -170,6 +198,7 @@ def build_bot(
         remember_command(shelves),
         recall_command(memories),
         dream_command(dream, ground.bus.send),
+        forget_command(forgetting, ground.bus.send),
         *memory.commands,
         *commands,
     ]
@@ -178,8 +207,20 @@ def build_bot(
     dispatcher = Dispatcher(
         ground.bus, lanes, agent, router, questions, languages, steer=config.agent.while_busy == "steer"
     )
-    shell = memory.shell(about_memory)
-    return Bot(workspace, agent, dispatcher, router, models, languages, archive, memory, memories, dream, shell)
+    return Bot(
+        workspace,
+        agent,
+        dispatcher,
+        router,
+        models,
+        languages,
+        archive,
+        memory,
+        memories,
+        dream,
+        memory.shell(about_memory),
+        forgetting,
+    )
 
 
 def _tools(ground: Ground, questions: Questions, memory: Remembered) -> Sequence[Tool]:

@@ -13,9 +13,7 @@ from nanobot.bus.erasable import ErasableSpool
 from nanobot.bus.spool import Spool
 from nanobot.channels.terminal.typed import ErasableTyped
 from nanobot.commands.forget import Forgetting
-from nanobot.commands.forget_words import Words
 from nanobot.errors import StoreError
-from nanobot.ids import new_id
 from nanobot.lanes import Lanes
 from nanobot.memory.archivist import Archivist
 from nanobot.memory.dream.dream import Dream
@@ -66,7 +64,7 @@ class Parts:
     people: Callable[[], People]
 
 
-def build_forget(parts: Parts) -> Forget:
+def build_forgetting(parts: Parts) -> Forgetting:
     """All of it; nothing is opened before somebody asks."""
     transcripts = ErasableSessions(parts.sessions, parts.workspace)
     sources = Sources(transcripts, parts.episodes, parts.memory.versions, person_scope(parts.people))
@@ -82,12 +80,7 @@ def build_forget(parts: Parts) -> Forget:
         leftovers=_scan(parts).leftovers,
         clock=parts.clock,
     )
-    return Forget(sources, house)
-
-
-def build_forgetting(forget: Forget, parts: Parts) -> Forgetting:
-    """The same in words."""
-    return Forgetting(forget, person_scope(parts.people), parts.clock)
+    return Forgetting(Forget(sources, house), sources.person_scope, parts.clock)
 
 
 def person_scope(people: Callable[[], People]) -> Callable[[str, str], Scope]:
@@ -100,12 +93,10 @@ def person_scope(people: Callable[[], People]) -> Callable[[str, str], Scope]:
     return scope
 
 
-async def go_on(forget: Forget, send: Callable[[OutboundMessage], Awaitable[None]]) -> None:
+async def go_on(forgetting: Forgetting, send: Callable[[OutboundMessage], Awaitable[None]]) -> None:
     """At the start, before anybody is heard: finish what a process left undone, and send the receipt."""
-    receipt = await forget.resume()
-    if receipt and (address := receipt.order.address):
-        text = Words(receipt.order.language, "/forget").receipt(receipt)
-        await send(OutboundMessage(id=new_id(), address=address, text=text, kind="notice"))
+    if notice := await forgetting.resume():
+        await send(notice)
 
 
 def _stores(parts: Parts, transcripts: ErasableSessions, remembered: Remembered) -> Sequence[Erasable]:

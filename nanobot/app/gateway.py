@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine, Iterator, Sequence
+from dataclasses import replace
 from textwrap import shorten
 from threading import Thread
 from zoneinfo import ZoneInfo
@@ -11,13 +12,17 @@ import msgspec
 from nanobot import __version__
 from nanobot.app.bot import Ground, build_bot
 from nanobot.app.channels import House, build_posts, build_transcriber
+from nanobot.app.forgetting import go_on
 from nanobot.app.people import build_people
 from nanobot.app.watch import Tell, Watch
 from nanobot.bus.spool import Spool
 from nanobot.channels.access import Access
 from nanobot.channels.socket.desk import Desk
 from nanobot.channels.socket.frames import Welcome
+from nanobot.commands.dream_shell import dream_at_shell
+from nanobot.commands.forget_shell import forget_at_shell
 from nanobot.commands.gateway import GatewayLines
+from nanobot.commands.link import link_command
 from nanobot.commands.pair import Asker, Pairing, pair_command
 from nanobot.config import Config, secrets_of
 from nanobot.errors import expected_in
@@ -78,9 +83,9 @@ class Gateway:
         self._people = build_people(config, workspace, clock)
         self._pairing = Pairing(self._people, spool.send)
         self._bot = build_bot(
-            ground,
+            replace(ground, people=self._people),
             language,
-            commands=[pair_command(self._pairing)],
+            commands=[pair_command(self._pairing), link_command(self._people)],
             status=GatewayLines(self._watch.look, spool.acknowledge),
         )
         self._transcriber = build_transcriber(config, clock)
@@ -107,6 +112,7 @@ class Gateway:
         Thread(target=self._bot.models.get("")[0].warm, name="warm", daemon=True).start()  # ending does not wait for it
         try:
             await self._tell_of_set_aside()
+            await go_on(self._bot.forgetting, self._spool.send)
             async with asyncio.TaskGroup() as tasks:
                 desk = self._desk.listen(self._spool.publish)
                 listening = [
@@ -124,9 +130,14 @@ class Gateway:
 
     def _work(self) -> Iterator[Coroutine[object, object, None]]:
         """What goes on until the very end."""
-        control = served({"status": self._status, "pair": self._pair})
+        control = served({"status": self._status, "pair": self._pair, "memory": self._memory, "dream": self._dream})
+        control |= served({"forget": self._forget})
         yield self._bot.dispatcher.run()
-        yield self._desk.run()
+        yield self._bot.memories.run()
+        self._bot.archive.background.start("history", self._bot.memory.state.begin)
+        self._bot.archive.begin()
+        yield self._bot.archive.background.run()
+        yield Supervisor(self._desk.name, self._desk.run, self._ground.clock).run()
         yield SocketServer(self._ground.workspace, __version__, {**control, "attach": self._desk.attach}).run()
         yield from (post.delivering.run() for post in self._posts)
         if self._health:
@@ -185,6 +196,19 @@ class Gateway:
         language, *words = args
         answer = await self._pairing.do(words, Asker(MACHINE, "zh" if language == "zh" else "en", pair="nanobot pair"))
         return {"text": answer.text, "failed": answer.failed}
+
+    async def _memory(self, args: Sequence[str], _: TellProgress) -> object:
+        """The words behind `nanobot memory`, as its shell takes them."""
+        return msgspec.to_builtins(await self._bot.shell.do(args))
+
+    async def _forget(self, args: Sequence[str], _: TellProgress) -> object:
+        """The words behind `nanobot memory forget`, as its shell takes them."""
+        return msgspec.to_builtins(await forget_at_shell(self._bot.forgetting, args))
+
+    async def _dream(self, args: Sequence[str], tell: TellProgress) -> object:
+        """The language that the person reads."""
+        [language] = args
+        return msgspec.to_builtins(await dream_at_shell(self._bot.dream, "zh" if language == "zh" else "en", tell))
 
     def _supervised_health(self) -> Supervisor | None:
         at = self._ground.config.gateway.health

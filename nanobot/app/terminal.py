@@ -3,11 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from functools import partial
 from textwrap import shorten
 from threading import Thread
 from zoneinfo import ZoneInfo
 
 from nanobot.app.bot import Bot, Ground, build_bot
+from nanobot.app.forgetting import go_on
 from nanobot.bus.memory import MemoryBus
 from nanobot.commands.router import Command
 from nanobot.config import Config, secrets_of
@@ -67,18 +69,30 @@ class App:
         with WorkspaceLock(workspace):
             await asyncio.to_thread(prepare, workspace, template_folder())
             try:
+                await go_on(self._bot.forgetting, self._bus.send)
                 await self._recover(address)
                 if not once:
                     model = models.get(address.session_key)[0]
                     Thread(target=model.warm, name="warm", daemon=True).start()  # leaving does not wait for it
+                    self._bot.archive.background.start("history", self._bot.memory.state.begin)
+                    self._bot.archive.begin()
                 await self._serve(channel)
+                await self._bot.archive.leave(
+                    address.session_key, partial(self._say_leaving, channel, address), once=once
+                )
             finally:
                 await models.aclose()
 
     async def _serve(self, channel: Channel) -> None:
         try:
             async with asyncio.TaskGroup() as tasks:
-                serving = [tasks.create_task(self._bot.dispatcher.run()), tasks.create_task(self._deliver(channel))]
+                works = (
+                    self._bot.dispatcher.run(),
+                    self._deliver(channel),
+                    self._bot.archive.background.run(),
+                    self._bot.memories.run(),
+                )
+                serving = [tasks.create_task(work) for work in works]
                 await channel.listen(self._bus.publish)
                 for task in serving:
                     task.cancel()
@@ -94,6 +108,10 @@ class App:
         asked = shorten(cut_short.asked, MOST_OF_QUESTION, placeholder=" …")
         text = say(sentence, self.language(address), asked=asked, tools=", ".join(cut_short.tools))
         await self._bus.send(OutboundMessage(id=new_id(), address=address, text=text, kind="notice"))
+
+    async def _say_leaving(self, channel: Channel, address: Address) -> None:
+        text = say("consolidation.leaving", self.language(address))
+        await channel.send(OutboundMessage(id=new_id(), address=address, text=text, kind="notice"))
 
     async def _deliver(self, channel: Channel) -> None:
         """Carry what the bot says to the channel, in order."""

@@ -4,6 +4,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from nanobot.cli.forget import add_forget
 from nanobot.cli.settings import config_of, home_of, language_here
 
 if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
@@ -30,6 +31,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     _finish(showing, "show")
     _finish(asking, "why")
     add_history(actions)
+    add_forget(actions)
 
 
 def add_history(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

@@ -25,6 +25,7 @@ MANY = 50
 
 _LETTERS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 _YES, _NO = "yes", "no"
+_COMMAND = "/forget"
 
 Send = Callable[[OutboundMessage], Awaitable[None]]
 
@@ -111,7 +112,20 @@ class Forgetting:
             language=asker.language,
         )
         receipt = await self._forget.carry_out(preview, order)
-        return Asked(words.receipt(receipt), failed=receipt.is_unfinished or bool(receipt.leftovers))
+        return Asked(
+            words.receipt(receipt), failed=receipt.is_unfinished or bool(receipt.leftovers or receipt.remaining)
+        )
+
+    async def resume(self) -> OutboundMessage | None:
+        """At the start, before anybody is heard: finish what a process left undone; the receipt, for who asked.
+
+        Raises StoreError.
+        """
+        receipt = await self._forget.resume()
+        if receipt is None or receipt.order.address is None:
+            return None
+        text = Words(receipt.order.language, _COMMAND).receipt(receipt)
+        return OutboundMessage(id=new_id(), address=receipt.order.address, text=text, kind="notice")
 
     def no(self, token: str, asker: Asker) -> Asked:
         """Leave everything as it is."""
@@ -148,7 +162,7 @@ def forget_command(forgetting: Forgetting, send: Send) -> Command:
             by=f"{call.message.address.channel}:{call.message.sender.id} {authority.scope}",
             reach=reach_of(authority),
             language=call.language,
-            typed="/forget",
+            typed=_COMMAND,
             address=call.message.address,
         )
         match call.argument.split():
@@ -168,8 +182,8 @@ def _buttons(call: Call, asked: Asked) -> list[Button]:
     """A yes to much is typed, not pressed."""
     if not asked.token:
         return []
-    no = Button(call.say("forget.no"), f"/forget {_NO} {asked.token}")
-    return [no] if asked.number else [Button(call.say("forget.yes"), f"/forget {_YES} {asked.token}"), no]
+    no = Button(call.say("forget.no"), f"{_COMMAND} {_NO} {asked.token}")
+    return [no] if asked.number else [Button(call.say("forget.yes"), f"{_COMMAND} {_YES} {asked.token}"), no]
 
 
 def _notice(call: Call, sentence: str) -> OutboundMessage:

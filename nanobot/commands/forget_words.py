@@ -36,7 +36,7 @@ class Words:
             ]
         )
 
-    def receipt(self, receipt: Receipt) -> str:
+    def receipt(self, receipt: Receipt, *, at_shell: bool = False) -> str:
         """What is gone, what stays, and what nobody here can reach."""
         return "\n".join(
             [
@@ -44,9 +44,11 @@ class Words:
                 *self._places(receipt.counts),
                 *(self._failed(place, why) for place, why in receipt.failed.items()),
                 *self._leftovers(receipt.leftovers),
+                *self._remaining(receipt.remaining),
                 *self._left(receipt.left),
                 "",
                 self.say("beyond"),
+                *([self.say("beyond_shell")] if at_shell else []),
             ]
         )
 
@@ -72,6 +74,10 @@ class Words:
         if why == NO_GIT:
             return self.say("no_git")
         return self.say("failed", place=self.say(f"place_{place}"), why=why)
+
+    def _remaining(self, places: Sequence[str]) -> Iterator[str]:
+        if places:
+            yield self.say("remaining", places=", ".join(self.say(f"place_{place}") for place in places))
 
     def _leftovers(self, files: Sequence[str]) -> Iterator[str]:
         if files:

@@ -76,14 +76,20 @@ class Preview:
 class Receipt:
     """What was erased in each place, where it stays, and what could not be done, with the reason by place.
 
-    `leftovers` are files in which it was found after all.
+    `remaining` are places in which something was found after all, `leftovers` files.
     """
 
     order: Order
     counts: Mapping[str, int]
     left: Sequence[str] = ()
+    remaining: Sequence[str] = ()
     leftovers: Sequence[str] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is left of it that could be erased."""
+        return not (self.failed or self.remaining or self.leftovers)
 
     @property
     def is_unfinished(self) -> bool:
@@ -172,8 +178,8 @@ class Forget:
     async def _receipt(self, order: Order, meant: Meant, failed: Mapping[str, str]) -> Receipt:
         found = await self._find(meant)
         left = [line for one in found.values() for line in one.left]
-        leftovers = await self._leftovers(meant, found)
-        receipt = Receipt(order, order.counts, left, leftovers, failed)
+        remaining = [place for place, one in found.items() if one.count]
+        receipt = Receipt(order, order.counts, left, remaining, await self._leftovers(meant, left), failed)
         if receipt.is_unfinished:
             log.error("forget: not done yet: %s", ", ".join(f"{place} ({why})" for place, why in failed.items()))
         else:
@@ -181,16 +187,15 @@ class Forget:
             log.info("forget: done")
         return receipt
 
-    async def _leftovers(self, meant: Meant, found: Mapping[str, Found]) -> Sequence[str]:
-        """What is there after all. Where others may rightly hold the same, only what each store says counts."""
-        still_there = [place for place, one in found.items() if one.count]
+    async def _leftovers(self, meant: Meant, left: Sequence[str]) -> Sequence[str]:
+        """Files in which it stands after all. Where others may rightly hold the same, nobody can say whose it is."""
         if not meant.of_owner:
-            return still_there
+            return ()
         others = await self._find(replace(meant, scopes=None)) if meant.scopes is not None else {}
         if any(one.count for one in others.values()):
-            return still_there
-        own = {line.rpartition(":")[0] for one in found.values() for line in one.left}
-        return [*still_there, *(path for path in await self._house.leftovers(meant) if path not in own)]
+            return ()
+        known = {place.rpartition(":")[0] for place in left}
+        return [path for path in await self._house.leftovers(meant) if path not in known]
 
     async def _find(self, meant: Meant) -> Mapping[str, Found]:
         return {store.place: await store.find(meant) for store in self._house.everybody}

@@ -1,0 +1,102 @@
+"""`nanobot memory forget`: show what would go, ask, and erase it everywhere."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from nanobot.cli.settings import config_of, home_of, language_here
+
+if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+    from contextlib import AbstractAsyncContextManager
+
+    from nanobot.commands.forget import Asked
+    from nanobot.config import Config
+
+    Do = Callable[[Sequence[str]], Awaitable[Asked]]
+
+
+def add_forget(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the subcommand to the family."""
+    parser = actions.add_parser(
+        "forget",
+        help="erase something for good, and everywhere",
+        description="Show what would go and, with your yes, erase it everywhere: from conversations, summaries, memory "
+        "with its history, the search index, files, queues and logs. Words must all stand in one line.",
+    )
+    parser.add_argument(
+        "words",
+        metavar="WHAT",
+        nargs="+",
+        help="words, or note:NAME, episode:NUMBER, session:KEY, person:CHANNEL:ID, since:YYYY-MM-DD",
+    )
+    parser.add_argument("--scope", default=None, help="whose memory only (default: everybody's)")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.set_defaults(func=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show, ask, erase; 1 if nothing was erased, or not all."""
+    import asyncio
+
+    config = config_of(args)
+    words = ["show", *(f'"{word}"' if " " in word and len(args.words) > 1 else word for word in args.words)]
+    return asyncio.run(_run(config, args, words))
+
+
+async def _run(config: "Config", args: argparse.Namespace, words: "Sequence[str]") -> int:
+    from nanobot.channels.terminal.clean import printable
+    from nanobot.commands.forget_shell import EVERY_SCOPE
+    from nanobot.i18n import say
+
+    language, scope = language_here(config.language), args.scope or EVERY_SCOPE
+    async with _opened(config, args) as do:
+        asked = await do([language, scope, *words])
+        print(printable(asked.text), file=sys.stderr if asked.failed else sys.stdout)
+        if not asked.token:
+            return 1
+        wanted = str(asked.number) if asked.number else "yes"
+        question = say("forget.shell_number" if asked.number else "forget.shell_ask", language, number=asked.number)
+        if not args.yes and not _agrees(question, wanted):
+            print(say("forget.kept", language), file=sys.stderr)
+            return 1
+        done = await do([language, scope, "yes", asked.token, str(asked.number or "")])
+    print(printable(done.text), file=sys.stderr if done.failed else sys.stdout)
+    return 1 if done.failed else 0
+
+
+def _agrees(question: str, wanted: str) -> bool:
+    """Whether the person types it; who cannot be asked does not."""
+    print(question, end="", file=sys.stderr, flush=True)
+    return sys.stdin is not None and sys.stdin.readline().strip().casefold() == wanted
+
+
+def _opened(config: "Config", args: argparse.Namespace) -> "AbstractAsyncContextManager[Do]":
+    """The gateway that runs, or this process alone. Raises WorkspaceError if neither works."""
+    from contextlib import asynccontextmanager
+
+    import msgspec
+
+    from nanobot import __version__
+    from nanobot.commands.forget import Asked
+    from nanobot.ops.control import ask
+    from nanobot.ops.socket.client import NoGatewayError
+    from nanobot.workspace import Workspace
+
+    async def by_gateway(words: "Sequence[str]") -> Asked:
+        return msgspec.convert(await ask(Workspace(config.workspace), __version__, "forget", words), Asked)
+
+    @asynccontextmanager
+    async def opened() -> "AsyncIterator[Do]":
+        from nanobot.app.alone import alone
+        from nanobot.commands.forget_shell import forget_at_shell
+
+        try:
+            await ask(Workspace(config.workspace), __version__, "status")
+        except NoGatewayError:
+            async with alone(config, home_of(args)) as bot:
+                yield lambda words: forget_at_shell(bot.forgetting, words)
+        else:
+            yield by_gateway
+
+    return opened()

@@ -1,0 +1,19 @@
+"""What `nanobot memory forget` does: whoever is at the machine reaches everybody's memory."""
+
+from collections.abc import Sequence
+
+from nanobot.commands.forget import Asked, Asker, Forgetting
+from nanobot.memory.forget.reach import EVERYBODY, Reach
+
+EVERY_SCOPE = "*"
+_TYPED = "nanobot memory forget"
+
+
+async def forget_at_shell(forgetting: Forgetting, args: Sequence[str]) -> Asked:
+    """`args`: the language, the scope or `*` for all, then show WORDS | yes TOKEN NUMBER. Raises StoreError."""
+    language, scope, action, *words = args
+    reach = EVERYBODY if scope == EVERY_SCOPE else Reach(frozenset({scope}))
+    asker = Asker(by="", reach=reach, language="zh" if language == "zh" else "en", typed=_TYPED)
+    if action == "yes":
+        return await forgetting.yes(words[0], words[1], asker)
+    return await forgetting.show(" ".join(words), asker)
