@@ -2,27 +2,25 @@
 
 from nanobot.agent.background import Background
 from nanobot.agent.models import Models
-from nanobot.app.memory import Records, Remembered
 from nanobot.config import Config
 from nanobot.memory.dream.batch import Stores
-from nanobot.memory.dream.dream import Dream, Mind
+from nanobot.memory.dream.dream import Changed, Dream, Mind
 from nanobot.memory.dream.limits import Limits
+from nanobot.memory.shelves import Shelves
 from nanobot.ports import LLM, Clock, Cron, Every, When
-from nanobot.store.dreams import DreamFiles
 from nanobot.tokens import TokenEstimator
-from nanobot.workspace import Workspace
 
 
 def build_dream(
     config: Config,
-    workspace: Workspace,
     clock: Clock,
     models: Models,
-    records: Records,
-    memory: Remembered,
+    stores: Stores,
+    shelves: Shelves,
     background: Background,
+    changed: Changed,
 ) -> Dream:
-    """It asks its model in the background's slot."""
+    """It asks its model in the background's slot; `changed` is awaited after each of its versions."""
     keys = config.memory.dream
 
     def model() -> tuple[LLM, TokenEstimator]:
@@ -36,8 +34,7 @@ def build_dream(
         max_notes=keys.max_notes,
         max_removed=keys.max_removed,
     )
-    stores = Stores(records.episodes, records.sessions, memory.versions, DreamFiles(workspace))
-    return Dream(stores, memory.shelves, Mind(model, background.slot), clock, limits)
+    return Dream(stores, shelves, Mind(model, background.slot), clock, limits, changed)
 
 
 def when_to_dream(config: Config) -> When | None:

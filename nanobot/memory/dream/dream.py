@@ -26,8 +26,8 @@ log = logging.getLogger(__name__)
 
 Why = Literal["schedule", "asked"]
 
-Changed = Callable[[Collection[Scope], Collection[str]], Awaitable[None]]
-"""Told whose memory a dream has changed, and in which files, relative to the workspace."""
+Changed = Callable[[], Awaitable[None]]
+"""Awaited after each version: for whoever must know at once that memory is another now."""
 
 Reading = Callable[[int, int], Awaitable[None]]
 """Told the first and the last episode that is about to be read."""
@@ -57,7 +57,7 @@ class Dream:
     def __init__(
         self, stores: Stores, shelves: Shelves, mind: Mind, clock: Clock, limits: Limits, changed: Changed | None = None
     ) -> None:
-        """`changed` is told after each version, when the notebooks are up to it."""
+        """`changed` is awaited when the notebooks are up to a new version."""
         self._stores = stores
         self._shelves = shelves
         self._mind = mind
@@ -65,13 +65,6 @@ class Dream:
         self._limits = limits
         self._changed = changed
         self._one_at_a_time = asyncio.Lock()
-
-    async def start(self) -> None:
-        """Make good what a crash left: the cursor is raised to that of the newest dream.
-
-        Raises StoreError and VersionError.
-        """
-        await self._cursor()
 
     async def run(self, why: Why = "schedule", reading: Reading | None = None) -> DreamReport:
         """Read all that is new, as far as the limits go. Who asked does not wait for the time after a failure.
@@ -190,11 +183,10 @@ class Dream:
         for one in left:
             log.info("dream: left out of %s: %s", one.scope, one.kind)
         if landed.paths:
-            scopes = {change.scope for change in landed.changes}
-            for scope in scopes:
+            for scope in {change.scope for change in landed.changes}:
                 await self._shelves.of(scope).notebook.refresh()
             if self._changed:
-                await self._changed(scopes, landed.paths)
+                await self._changed()
         return DreamReport(
             outcome="changed" if landed.paths else "unchanged",
             episodes=len(batch.episodes),

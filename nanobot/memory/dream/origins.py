@@ -13,6 +13,7 @@ from nanobot.memory.rules import is_rule
 _SUPPORT = 1 / 3
 _SUPPORT_OF_RULE = 1 / 2
 _HAN = re.compile("[\u3400-\u9fff]")
+_WHO = re.compile(r"\b(?:the )?(?:user|owner|member|group)(?:'s|s)?\b|用户|群里|主人", re.IGNORECASE)
 _LITERAL = re.compile(r"https?://[^\s`'\"<>]+|`[^`\n]+`|\d+")
 
 
@@ -53,5 +54,5 @@ def _check_rule(text: str, evidence: Evidence) -> None:
 
 
 def _support(text: str, said: str) -> float:
-    words = content_words(text)
+    words = content_words(_WHO.sub(" ", text))
     return len(words & content_words(said)) / len(words) if words else 1.0

@@ -1,6 +1,6 @@
 """A workspace in which conversations become episodes, and dreams are dreamt."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,7 +59,7 @@ class Bedroom:
         self._git = git
         self.clock = FakeClock()
         self.limits = limits or Limits()
-        self.told: list[Collection[str]] = []
+        self.told = 0
         self.llm = ScriptedLLM()
         self._ids = 0
         self.wake()
@@ -158,8 +158,8 @@ class Bedroom:
     def _mind(self) -> LLM:
         return self.llm
 
-    async def _changed(self, scopes: Collection[Scope], paths: Collection[str]) -> None:
-        self.told.append(sorted(paths))
+    async def _changed(self) -> None:
+        self.told += 1
 
     def _message(self, line: Line, scope: Scope) -> Message:
         self._ids += 1

@@ -66,7 +66,7 @@ async def test_the_index_of_notes_is_true_right_after_a_dream_and_recall_is_told
     await bedroom.sleep(wants(note("robot", "The robot needs two motors.", 1, type="project")))
 
     assert "- project: The robot needs two motors. (`robot.md`)" in bedroom.read(MEMORY)
-    assert bedroom.told == [["memory/robot.md"]]
+    assert bedroom.told == 1
     assert (await bedroom.versions.commit_hand_edits()).version is None
 
 

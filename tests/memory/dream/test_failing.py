@@ -305,7 +305,7 @@ async def test_a_cursor_that_was_not_written_any_more_is_raised_at_the_next_star
     await bedroom.sleep(keen)
     (bedroom.root / "memory/.dream_cursor").unlink()
 
-    await bedroom.dream.start()
+    assert not await bedroom.dream.due()
 
     assert await bedroom.book.cursor() == 3
     assert (await bedroom.sleep(keen)).outcome == "nothing"
