@@ -4,6 +4,9 @@ import asyncio
 import json
 import random
 import re
+import subprocess
+import sys
+import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -567,3 +570,44 @@ async def test_whatever_happens_each_message_is_in_one_episode_or_still_owed(
         archived = [n for first, last in ranges for n in range(first, last + 1)]
         assert archived == list(range(len(archived)))
         assert await life.place.left() == life.said[len(archived) :]
+
+
+ENDLESS = """
+import asyncio, sys
+from pathlib import Path
+from tests.fakes.llm import ScriptedLLM, says
+from tests.memory.consolidation import KEY, Place
+
+async def main():
+    place = Place(Path(sys.argv[1]), ScriptedLLM(says("- about tea")))
+    place.number = int(sys.argv[2])
+    while True:
+        await place.say("tea " * 300)
+        await place.consolidator.archive(KEY, "")
+        print("done", flush=True)
+
+asyncio.run(main())
+"""
+
+
+def killed_at_work(root: Path, life: int, chance: random.Random) -> None:
+    """A process says things and archives them, until it is killed at any moment."""
+    command = [sys.executable, "-c", ENDLESS, str(root), str(100_000 * life)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        for _ in range(chance.randint(1, 4)):
+            assert process.stdout.readline() == b"done\n"
+        time.sleep(chance.random() * 0.01)  # there is no moment to wait for: any will do
+        process.kill()
+
+
+async def test_kills_at_any_moment_leave_each_message_in_one_episode(tmp_path: Path) -> None:
+    for life in range(1, 6):
+        killed_at_work(tmp_path, life, random.Random(life))
+        place = Place(tmp_path, ScriptedLLM(says("- about tea")))
+        await place.consolidator.archive_rested(LATER)
+        said = [message.id for message in await place.sessions.messages(KEY)]
+        places = {name: n for n, name in enumerate(said)}
+        ranges = [(places[e.messages[0]], places[e.messages[1]]) for e in await place.episodes()]
+        assert [n for first, last in ranges for n in range(first, last + 1)] == list(range(len(said)))
+        assert [e.cursor for e in await place.episodes()] == list(range(1, len(ranges) + 1))
