@@ -124,10 +124,7 @@ class Memories:
             await self._attempt(self._sync, "what changed")
 
     async def rebuild(self) -> None:
-        """Make the index anew, so that nothing is left in it of what no file holds any more. Raises StoreError."""
-        if self._recall is None:
-            self._index, self._keeper = await self._write(self._open_recall)
-            self._recall = LocalRecall(self._index)
+        """Make an index that is open anew, so that nothing is left in it of what no file holds. Raises StoreError."""
         try:
             await self._write(partial(self._keeper.rebuild, self._progress))
         except (OSError, _Ending) as error:

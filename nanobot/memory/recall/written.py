@@ -27,12 +27,14 @@ def written_reader(read_frontmatter: ReadFrontmatter) -> ReadWritten:
 
 
 def _note(name: str, text: str, read_frontmatter: ReadFrontmatter) -> Written:
-    """First what the note is about, then its paragraphs; each list item is one."""
+    """First what the note is about, then its paragraphs; each heading is one, and each list item."""
     document = Document(text)
     note = make_note(name, document, read_frontmatter(text), UTC)
-    head = note.summary if note.name.casefold() in note.summary.casefold() else f"{note.name}: {note.summary}"
+    head, *more = list(_paragraphs(without_comments(note.body))) or [note.summary]
+    if not head.startswith(note.summary.rstrip("…")):  # the summary is not just how the note begins
+        head, more = note.summary, [head, *more]
     day = note.updated if note.updated in text else ""
-    texts = [head, *_paragraphs(without_comments(note.body))]
+    texts = [f"{note.name}: {head}", *more]
     links = [(link.kind, link.to) for link in note.links]
     return Written([WrittenText(text, _day(text) or day) for text in texts], links)
 
@@ -40,10 +42,11 @@ def _note(name: str, text: str, read_frontmatter: ReadFrontmatter) -> Written:
 def _paragraphs(body: str) -> Iterator[str]:
     gathered: list[str] = []
     for line in [*body.split("\n"), ""]:
-        if gathered and (not line.strip() or _BULLET.match(line.strip())):
-            yield " ".join(gathered)
+        begins = not line.strip() or line.startswith("#") or _BULLET.match(line.strip())
+        if gathered and (begins or gathered[0].startswith("#")):
+            yield " ".join(gathered).lstrip("#").strip()
             gathered = []
-        if bare := _bare(line).lstrip("#").strip():
+        if bare := _bare(line):
             gathered.append(bare)
 
 
