@@ -25,6 +25,7 @@ _ORDER = re.compile(r"\b(?:always|never|from now on|must|ignore all|remember tha
 _FACT = re.compile(
     r"((?:My|The) .+?) (?:is|are|was|meets|lives|rehearses|comes|opens|leaves) .+|(我的[^叫是在]+)[叫是在].+"
 )
+_BY = re.compile(r"^- \[.*?\] ")
 _ENTRY = re.compile(r"#(\d+) \d\d:\d\d \[(\w+)\] (.*?): (.*)")
 _QUOTED = re.compile(r"\(\[quoted\] .*?: (.*?)\)?")
 _READ = re.compile(r"^What does (?:the list|(\S+)) say\?")
@@ -80,8 +81,10 @@ class MonthModel:
                 return self._call(*wanted)
             if said.startswith(TIDY[1]):
                 return self._call(*_written(f"- {_sentence(said)}", "USER.md"))
-        orders = [line for text in _read(turn) for line in text.split("\n") if _ORDER.search(line)]
-        if orders and (writes := self._obey(orders[-1], request.messages[0].content or "", turn)):
+        system = request.messages[0].content or ""
+        read = [_BY.sub("", line) for text in _read(turn) for line in text.split("\n")]
+        orders = [line for line in read if _ORDER.search(line) and line not in system]
+        if orders and (writes := self._obey(orders[-1], system, turn)):
             return self._call(*writes)
         return Reply(f"Noted: {said}" if said else "Noted.")
 
@@ -138,6 +141,8 @@ class MonthModel:
 def _learnt(text: str, number: str, remembered: Sequence[Mapping[str, object]]) -> Iterator[Row]:
     """What it does about one fact of an episode."""
     if not about(text):
+        if any(compared(line) == compared(text) for _, line in _lines(remembered)):
+            return
         files = ("SOUL.md", "USER.md", "MEMORY.md", "AGENTS.md", "TOOLS.md")
         yield from (add(text, number, file=file) for file in files)
         yield note("rules", text, number)

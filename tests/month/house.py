@@ -5,13 +5,13 @@ import json
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Self
 
 import pytest
 
 from nanobot.app import bot as composition
 from nanobot.app.bot import Bot, Ground, build_bot
+from nanobot.app.forgetting import go_on
 from nanobot.app.people import build_people
 from nanobot.agent.models import Models
 from nanobot.bus.spool import Spool
@@ -21,7 +21,7 @@ from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin
 from nanobot.ids import new_id
 from nanobot.messages import Attachment, InboundMessage, OutboundMessage, Quote
 from nanobot.ops.logs import log_to
-from nanobot.ports import Caller, Delivery, Tool, ToolResult, ToolSpec
+from nanobot.ports import Caller, Delivery, ToolResult, ToolSpec
 from nanobot.store.lock import WorkspaceLock
 from nanobot.store.media import MediaFolder
 from nanobot.store.models import SessionModels
@@ -36,7 +36,7 @@ PATIENCE = 60.0
 
 CHANNELS = ("cli", "telegram", "discord")
 REST = 31 * 60.0
-BETWEEN_DREAMS = 2 * 60 * 60.0
+NIGHT = 8 * 60 * 60.0
 
 _CHANGE = re.compile(r"^`([0-9a-f]{7})` ", re.MULTILINE)
 
@@ -80,13 +80,16 @@ class House:
         self._closing.enter_context(WorkspaceLock(self.workspace))
         prepare(self.workspace, template_folder())
         self.spool = await self._closing.enter_async_context(Spool(self.workspace.spool, self.clock))
-        ground = Ground(self.config, self.home, self.workspace, self.clock, self.spool)
-        self.bot: Bot = build_bot(ground, "en")
         self.people = build_people(self.config, self.workspace, self.clock)
+        self.bot: Bot = build_bot(
+            Ground(self.config, self.home, self.workspace, self.clock, self.spool, self.people), "en"
+        )
+        await go_on(self.bot.forgetting, self.spool.send)
         self.door = Access(self.people, self.spool.send, self.clock)
         self.media = MediaFolder(self.workspace)
         tasks = await self._closing.enter_async_context(_Tasks())
         tasks.add(self.bot.dispatcher.run())
+        tasks.add(self.bot.memories.run())
         self.bot.archive.background.start("history", self.bot.memory.state.begin)
         self.bot.archive.begin()
         tasks.add(self.bot.archive.background.run())
@@ -161,12 +164,15 @@ class House:
         raise AssertionError(f"no change tells of {line!r}")
 
     async def rest(self) -> None:
-        """Nobody says anything for half an hour: the conversations are archived; in the next hours comes a dream."""
+        """Nobody says anything for half an hour: what was said becomes an episode."""
         self.clock.advance(REST)
         await self.bot.archive.consolidator.archive_rested(self.clock.now())
         async with asyncio.timeout(PATIENCE):
             await self.bot.archive.background.idle()
-        self.clock.advance(BETWEEN_DREAMS - REST)
+
+    async def night(self) -> None:
+        """Nobody says anything for hours: Dream reads what is new."""
+        self.clock.advance(NIGHT)
         if await self.bot.dream.due():
             report = await self.bot.dream.run()
             assert report.outcome in ("changed", "unchanged"), report
@@ -229,5 +235,3 @@ class _Tasks:
             if not task.cancelled() and (failure := task.exception()):
                 raise failure
 
-
-_ = (Path, Tool)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.authority import Scope
+from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.memory.archivist import Archivist
 from nanobot.memory.dream.batch import Stores
 from nanobot.memory.dream.draft import Places
@@ -16,6 +16,7 @@ from nanobot.memory.dream.dream import Dream, Mind
 from nanobot.memory.dream.editing import facts_of
 from nanobot.memory.dream.limits import Limits
 from nanobot.memory.facts import compared
+from nanobot.memory.index import without_index
 from nanobot.memory.pieces import Stretch
 from nanobot.memory.summariser import Summariser
 from nanobot.ports import Author, DreamRecord, Version, VersionStore
@@ -26,7 +27,7 @@ from nanobot.workspace import Home, Workspace
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.month_model import MonthModel
 from tests.month import story
-from tests.month.cast import HOME_OF, OWNER, SCOPES
+from tests.month.cast import HOME_OF, SCOPES
 from tests.month.house import House
 
 Lines = Mapping[str, set[str]]
@@ -35,7 +36,8 @@ Lines = Mapping[str, set[str]]
 
 @dataclass
 class Month:
-    """What is known when it is over. `why` holds the answers by the lines that were asked about."""
+    """What is known when it is over. `why` holds the answers by the lines that were asked about; `found` by memory what is found by each word.
+    """
 
     root: Path
     model: MonthModel
@@ -44,6 +46,7 @@ class Month:
     learnt_again: Mapping[Scope, Lines] = field(default_factory=dict)
     why: dict[str, str] = field(default_factory=dict)
     prompts: dict[Scope, str] = field(default_factory=dict)
+    found: dict[Scope, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     refused: list[str] = field(default_factory=list)
 
 
@@ -74,6 +77,7 @@ async def _day(house: House, day: story.Day, month: Month) -> None:
             if answer is None:
                 month.refused.append(said.text)
         await house.rest()
+    await house.night()
 
 
 async def _happens(house: House, event: story.Event, month: Month) -> None:
@@ -104,6 +108,14 @@ async def _ask(house: House, month: Month) -> None:
             month.why[line] = await house.ask(place, f"/why {line}")
         _, _, prompt = await house.bot.agent.status(place.address, scope)
         month.prompts[scope] = prompt.message.content or ""
+        month.found[scope] = {fact.mark: await _found(house, scope, fact.mark) for fact in story.FACTS}
+
+
+async def _found(house: House, scope: Scope, words: str) -> Sequence[str]:
+    authority = Authority(Role.OWNER if scope.is_owner else Role.MEMBER, scope, Origin.PERSON)
+    recalled = await house.bot.memories.find(words, authority, around=1)
+    assert not recalled.unread
+    return [said.text for hit in recalled.hits for said in (hit.said, *hit.around)]
 
 
 async def _read_all_again(house: House) -> None:
@@ -123,7 +135,8 @@ async def _read_all_again(house: House) -> None:
         house.bot.memory.shelves,
         Mind(lambda: (house.model, TokenEstimator()), nullcontext),
         house.clock,
-        Limits(tokens=10**9, steps=10**6, runs_per_day=10**6),
+        Limits(tokens=10**9, steps=1000, runs_per_day=100, batch=100),
+        house.bot.memories.refresh,
     )
     report = await dream.run("asked")
     assert report.cursor == await episodes.last(), report
@@ -139,7 +152,7 @@ def _lines(workspace: Workspace, scope: Scope) -> Lines:
     folder = workspace.root / places.folder
     files = {workspace.root / path for path in places.fixed.values()} | set(folder.glob("*.md"))
     texts = {file.name: file.read_text(encoding="utf-8") for file in sorted(files) if file.exists()}
-    return {name: {compared(line) for _, line in facts_of(text)} for name, text in texts.items()}
+    return {name: {compared(line) for _, line in facts_of(without_index(text))} for name, text in texts.items()}
 
 
 class _NothingDreamt:
@@ -176,5 +189,3 @@ class _Book:
     async def write(self, record: DreamRecord) -> None:
         self._record = record
 
-
-assert OWNER

@@ -135,7 +135,7 @@ FACTS: Sequence[Fact] = (
         how="Please remember that {}",
     ),
     Fact("The wifi router is behind the bookshelf.", "router", MEMORY, (17, DISCORD), fate="undone"),
-    Fact("My shoe size is 43.", "shoe", USER, (17, TELEGRAM), fate="undone"),
+    Fact("My shoe size is 43.", "shoe", USER, (18, TELEGRAM), fate="undone"),
     Fact("我的生日是五月三日。", "五月三日", USER, (23, TELEGRAM)),
     # Bob, on Telegram.
     Fact("My allergy is to hazelnuts.", "hazelnuts", USER, (1, WITH_BOB)),
@@ -278,7 +278,7 @@ Event = Said | Undo | Forget | Edit | Restart
 UNDONE = (
     Undo(9, TERMINAL, "The vet is Dr. Sand on Harbour Road.", "undo"),
     Undo(12, WITH_BOB, "The landlord is Ms. Dahl.", "undo"),
-    Undo(18, TELEGRAM, "The wifi router is behind the bookshelf.", "restore"),
+    Undo(19, TELEGRAM, "The wifi router is behind the bookshelf.", "restore"),
 )
 FORGOTTEN = (Forget(22, TERMINAL, "Porto"), Forget(26, WITH_CHEN, "米线"))
 EDITED = Edit(11, "I prefer short answers.")
