@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 
 from nanobot.agent.agent import Agent, Limits
 from nanobot.agent.archive import Archive
@@ -19,6 +19,7 @@ from nanobot.app.memory import Records, Remembered, build_memory
 from nanobot.app.models import build_models, replay_bytes
 from nanobot.app.people import build_people
 from nanobot.app.recall import build_memories, build_reminders
+from nanobot.app.schedule import DREAM, build_schedule
 from nanobot.commands.dream import dream_command, dream_lines
 from nanobot.commands.forget import Forgetting, forget_command
 from nanobot.commands.memory import memory_command, remember_command
@@ -49,7 +50,7 @@ from nanobot.memory.strategies import STRATEGIES
 from nanobot.memory.tool_changes import ToolChanges
 from nanobot.messages import Address
 from nanobot.people.people import People
-from nanobot.ports import Bus, Clock, Tool
+from nanobot.ports import Bus, Clock, Schedule, Tool
 from nanobot.store.documents import CachedDocuments
 from nanobot.store.dreams import DreamFiles
 from nanobot.store.frontmatter import read_frontmatter
@@ -78,6 +79,7 @@ class Bot:
     dream: Dream
     shell: MemoryShell
     forgetting: Forgetting
+    schedule: Schedule
 
     @property
     def commands(self) -> Sequence[Command]:
@@ -147,18 +149,18 @@ def build_bot(
         return dream.is_running
 
     memory = build_memory(config, workspace, clock, documents, records, is_dreaming)
-    shelves = memory.shelves
     stores = Stores(history, store, memory.versions, DreamFiles(workspace))
-    dream = build_dream(config, clock, models, stores, shelves, archive.background, memories.refresh)
-    dreaming = dream_lines(dream)
+    dream = build_dream(config, clock, models, stores, memory.shelves, archive.background, memories.refresh)
+    schedule = build_schedule(config, workspace, clock, archive, dream)
+    dreaming = dream_lines(dream, partial(schedule.next, DREAM))
     context = ContextBuilder(
         workspace,
         documents,
-        shelves,
+        memory.shelves,
         Skills(workspace.skills, documents, read_frontmatter),
         Budgets(**asdict(config.memory.budget)),
         clock,
-        build_reminders(config, clock, memories, shelves, models),
+        build_reminders(config, clock, memories, memory.shelves, models),
     )
     agent = Agent(
         models,
@@ -166,7 +168,7 @@ def build_bot(
         context,
         Conversations(store, clock, STRATEGIES[config.memory.strategy]),
         archive,
-        shelves,
+        memory.shelves,
         Limits(config.agent.max_steps, config.memory.compact_at),
     )
     parts = Parts(
@@ -186,7 +188,9 @@ def build_bot(
         people=cache(lambda: ground.people or build_people(config, workspace, clock)),
     )
     forgetting = build_forgetting(parts)
-    about_memory = memory_command(shelves, budget=config.memory.budget.memory, more=all_of(memory.state, dreaming))
+    about_memory = memory_command(
+        memory.shelves, budget=config.memory.budget.memory, more=all_of(memory.state, dreaming)
+    )
     listed = [
         new_command(agent),
         compact_command(agent),
@@ -195,7 +199,7 @@ def build_bot(
         model_command(models),
         sessions_command(store),
         about_memory,
-        remember_command(shelves),
+        remember_command(memory.shelves),
         recall_command(memories),
         dream_command(dream, ground.bus.send),
         forget_command(forgetting, ground.bus.send),
@@ -220,6 +224,7 @@ def build_bot(
         dream,
         memory.shell(about_memory),
         forgetting,
+        schedule,
     )
 
 

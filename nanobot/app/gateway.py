@@ -137,6 +137,7 @@ class Gateway:
         self._bot.archive.background.start("history", self._bot.memory.state.begin)
         self._bot.archive.begin()
         yield self._bot.archive.background.run()
+        yield self._bot.schedule.run()
         yield Supervisor(self._desk.name, self._desk.run, self._ground.clock).run()
         yield SocketServer(self._ground.workspace, __version__, {**control, "attach": self._desk.attach}).run()
         yield from (post.delivering.run() for post in self._posts)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from textwrap import shorten
 from threading import Thread
@@ -25,6 +26,9 @@ from nanobot.store.template import prepare, template_folder
 from nanobot.workspace import Home, Workspace
 
 log = logging.getLogger(__name__)
+
+LONGEST_DREAM = 20.0
+"""Seconds that somebody who leaves the terminal waits for a dream; it changes all or nothing."""
 
 MOST_OF_QUESTION = 120
 """Characters of what was asked that the sentence about an interruption repeats."""
@@ -76,14 +80,12 @@ class App:
                     Thread(target=model.warm, name="warm", daemon=True).start()  # leaving does not wait for it
                     self._bot.archive.background.start("history", self._bot.memory.state.begin)
                     self._bot.archive.begin()
-                await self._serve(channel)
-                await self._bot.archive.leave(
-                    address.session_key, partial(self._say_leaving, channel, address), once=once
-                )
+                await self._serve(channel, once=once)
+                await self._leave(channel, address, once=once)
             finally:
                 await models.aclose()
 
-    async def _serve(self, channel: Channel) -> None:
+    async def _serve(self, channel: Channel, *, once: bool) -> None:
         try:
             async with asyncio.TaskGroup() as tasks:
                 works = (
@@ -91,6 +93,7 @@ class App:
                     self._deliver(channel),
                     self._bot.archive.background.run(),
                     self._bot.memories.run(),
+                    *([] if once else [self._bot.schedule.run()]),
                 )
                 serving = [tasks.create_task(work) for work in works]
                 await channel.listen(self._bus.publish)
@@ -98,6 +101,15 @@ class App:
                     task.cancel()
         except BaseExceptionGroup as group:
             raise expected_in(group) or group from None
+
+    async def _leave(self, channel: Channel, address: Address, *, once: bool) -> None:
+        """Archive what was said, and dream of it, within limits: the next start may be far away."""
+        bot = self._bot
+        await bot.archive.leave(address.session_key, partial(self._say_leaving, channel, address), once=once)
+        if not once:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LONGEST_DREAM):
+                    await bot.dream.run_by_itself()
 
     async def _recover(self, address: Address) -> None:
         cut_short = await self._bot.agent.recover(address)

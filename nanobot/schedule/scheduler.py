@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from nanobot.errors import StoreError
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 log = logging.getLogger(__name__)
+
+_TIMERS = "apscheduler.schedulers.asyncio"
 
 _SOON = timedelta(seconds=1)
 """What is overdue at the start begins after that: the start itself comes first."""
@@ -53,7 +56,8 @@ class Scheduler:
         return max(self._due(name), self._clock.now().astimezone(UTC)).astimezone(self._local())
 
     async def run(self) -> None:
-        from apscheduler.schedulers.asyncio import AsyncIOScheduler  # 0.1 s to import: the gateway's start pays it
+        await asyncio.to_thread(import_module, _TIMERS)  # it takes a tenth of a second, in which somebody may be typing
+        from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
         async with asyncio.TaskGroup() as self._running:
             self._timers = AsyncIOScheduler(timezone=self._local())
