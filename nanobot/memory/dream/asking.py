@@ -133,9 +133,11 @@ async def hear(model: Model, messages: Sequence[Message], draft: Draft, gate: Ga
     told = _take_in(heard, read_reply(reply), gate)
     if not told or not model.may_ask:
         return heard
-    heard.dropped.clear()
-    again = await model.ask([*messages, *_told(reply, told)])
-    _take_in(heard, read_reply(again), gate)
+    first, heard.dropped = heard.dropped, []
+    corrected = read_reply(await model.ask([*messages, *_told(reply, told)]))
+    _take_in(heard, corrected, gate)
+    if corrected == Answer(()):  # it gave up on them
+        heard.dropped = first
     return heard
 
 

@@ -94,7 +94,7 @@ def read_reply(reply: Reply) -> Answer | None:
             proposals.append(_proposal(row))
         except Refused as refused:
             malformed.append(f"operation {number}: {refused.text}")
-    return Answer(proposals, malformed)
+    return Answer(tuple(proposals), tuple(malformed))
 
 
 def _rows(text: str) -> list[object] | None:
