@@ -26,14 +26,14 @@ class ErasableTyped:
         return path in (self._path, self._path.with_name(f"{self._path.name}{_TEMP}"))
 
     async def find(self, meant: Meant) -> Found:
-        return await asyncio.to_thread(lambda: Found(sum(_goes(entry, meant) for entry in self._entries())))
+        return await asyncio.to_thread(lambda: Found(sum(_tells(entry, meant) for entry in self._entries())))
 
     async def erase(self, meant: Meant) -> None:
         await asyncio.to_thread(self._erase, meant)
 
     def _erase(self, meant: Meant) -> None:
         entries = list(self._entries())
-        kept = [entry for entry in entries if not _goes(entry, meant)]
+        kept = [entry for entry in entries if not _tells(entry, meant) and not _asks(entry, meant)]
         if len(kept) == len(entries):
             return
         temp = self._path.with_name(f"{self._path.name}{_TEMP}")
@@ -63,14 +63,22 @@ class ErasableTyped:
             yield entry
 
 
-def _goes(entry: str, meant: Meant) -> bool:
-    """What asked to forget tells what was forgotten."""
+def _asks(entry: str, meant: Meant) -> bool:
+    """Whether it asked to forget something: it may tell what."""
+    return meant.of_owner and _typed(entry).lstrip().startswith(_FORGET)
+
+
+def _tells(entry: str, meant: Meant) -> bool:
     if not meant.of_owner:
         return False
-    typed = "\n".join(line[1:] for line in entry.splitlines() if line.startswith("+"))
-    if typed.lstrip().startswith(_FORGET) or any(key in typed for key in meant.sessions):
+    typed = _typed(entry)
+    if _is_since(entry, meant.since) or any(key in typed for key in meant.sessions):
         return True
-    return _is_since(entry, meant.since) or any(meant.traces.tell_all(line) for line in typed.split("\n") if line)
+    return any(meant.traces.tell_all(line) for line in typed.split("\n") if line)
+
+
+def _typed(entry: str) -> str:
+    return "\n".join(line[1:] for line in entry.splitlines() if line.startswith("+"))
 
 
 def _is_since(entry: str, since: str) -> bool:

@@ -88,6 +88,8 @@ class Rewriting:
             return None
         merged = tuple(path for path in operation.merged if not (meant.takes_file(path) or self._is_named(path)))
         messages = tuple(name for name in operation.messages if not meant.takes_evidence(name))
+        if operation.verb in ("write", "merge", "confirm") and operation.messages and not messages:
+            return None
         told = replace(operation, merged=merged, messages=messages)
         is_new_gone = bool(told.text) and meant.takes(file, told.text)
         is_old_gone = bool(told.before) and meant.takes(file, told.before)

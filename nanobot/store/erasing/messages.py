@@ -36,7 +36,8 @@ class Changing:
 
 def _blank(message: Message) -> Message:
     calls = tuple(replace(call, arguments="{}") for call in message.tool_calls)
-    return replace(message, content=FORGOTTEN, quotes=(), files=(), tool_calls=calls)
+    content = FORGOTTEN if message.content else message.content
+    return replace(message, content=content, quotes=(), files=(), tool_calls=calls)
 
 
 def _without(message: Message, meant: Meant) -> Message:

@@ -1,0 +1,24 @@
+"""A furnished home for each test: made once, and copied."""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.memory.forget.household import Household
+
+
+@pytest.fixture(scope="session")
+def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home in which everything is used."""
+    root = tmp_path_factory.mktemp("furnished") / "home"
+    asyncio.run(Household(root).furnish())
+    return root
+
+
+@pytest.fixture
+def house(furnished: Path, private_home: Path) -> Household:
+    """The same for one test."""
+    shutil.copytree(furnished, private_home, symlinks=True)
+    return Household(private_home)
