@@ -62,6 +62,15 @@ class Archive:
             await conversation.keep_last(IN_VIEW, await self.recollection.newest())
         return done
 
+    async def now(self, session: str) -> None:
+        """Archive what was said in a session until now, unless a turn is at work in it or the model does not answer."""
+        if self.consolidator.is_busy(session):
+            return
+        try:
+            await self.consolidator.archive(session, "", patient=False)
+        except StoreError as error:
+            log.warning("%s could not be archived: %s", session, error)
+
     def begin(self) -> None:
         """At the start of the program: archive in the background what has rested, or was cleared, meanwhile."""
         self.background.start("archive what is owed", lambda: self.consolidator.archive_rested(self.clock.now()))

@@ -201,7 +201,7 @@ def build_bot(
         about_memory,
         remember_command(memory.shelves),
         recall_command(memories),
-        dream_command(dream, ground.bus.send),
+        dream_command(dream, ground.bus.send, archive.now),
         forget_command(forgetting, ground.bus.send),
         *memory.commands,
         *commands,

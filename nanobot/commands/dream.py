@@ -11,14 +11,19 @@ from nanobot.messages import OutboundMessage
 
 Send = Callable[[OutboundMessage], Awaitable[None]]
 
+Archive = Callable[[str], Awaitable[object]]
+
 NextAt = Callable[[], datetime | None]
 """When the schedule runs it next; None: never, or nobody knows."""
 
 _NO_SUCCESS = ("unusable", "failed", "busy", "enough")
 
 
-def dream_command(dream: Dream, send: Send) -> Command:
-    """/dream. It may take minutes: `send` says first what is being read."""
+def dream_command(dream: Dream, send: Send, archive: Archive) -> Command:
+    """/dream. It may take minutes: `send` says first what is being read.
+
+    `archive` makes an episode of what was said in a session until now, so that there is something to dream of.
+    """
 
     async def handle(call: Call) -> Answer:
         message = call.message
@@ -31,6 +36,7 @@ def dream_command(dream: Dream, send: Send) -> Command:
                 text = call.say("dream.reading", first=first, last=last)
                 await send(OutboundMessage(id=new_id(), address=message.address, text=text, kind="notice"))
 
+        await archive(message.address.session_key)
         report = await dream.run("asked", reading)
         told = report.told(call.language, message.authority.scope)
         return Answer(told, failed=report.outcome in _NO_SUCCESS)

@@ -82,7 +82,7 @@ class Consolidator:
         self._background = background
         self._clock = clock
         self.rest = rest
-        self._is_busy = is_busy
+        self.is_busy = is_busy
         self.passage = Passage()  # whoever is alone in it knows that nothing is archived meanwhile
         self._setbacks = Setbacks(clock)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -116,7 +116,7 @@ class Consolidator:
         Returns the number of new episodes.
         """
         owed = await self._sessions.owed()
-        rested = {one.key for one in owed if _age(one.at, now) >= self.rest and not self._is_busy(one.key)}
+        rested = {one.key for one in owed if _age(one.at, now) >= self.rest and not self.is_busy(one.key)}
         due = [one.key for one in owed if one.key in rested or one.is_reset]
         return await self._settle([(key, "" if key in rested else None) for key in due])
 

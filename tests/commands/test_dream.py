@@ -21,6 +21,10 @@ async def bedroom(tmp_path: Path) -> Bedroom:
     return await Bedroom(tmp_path / "workspace").began()
 
 
+async def nothing(session: str) -> None:
+    """There is nothing to archive."""
+
+
 async def ask(bedroom: Bedroom, scope: Scope = OWNER, language: Language = "en") -> tuple[Answer, list[str]]:
     sent: list[str] = []
 
@@ -35,7 +39,7 @@ async def ask(bedroom: Bedroom, scope: Scope = OWNER, language: Language = "en")
         authority=Authority(role, scope, origin),
         text="/dream",
     )
-    return await dream_command(bedroom.dream, send).handler(Call(message, "", language)), sent
+    return await dream_command(bedroom.dream, send, nothing).handler(Call(message, "", language)), sent
 
 
 async def test_it_says_what_it_reads_and_then_what_changed(bedroom: Bedroom) -> None:
