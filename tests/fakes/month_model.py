@@ -107,8 +107,10 @@ class MonthModel:
 
     def _call(self, *calls: tuple[str, Mapping[str, object]]) -> Reply:
         self._calls += len(calls)
-        ids = range(self._calls - len(calls), self._calls)
-        return Reply("", tuple(ToolCall(f"c{id_}", name, json.dumps(more)) for id_, (name, more) in zip(ids, calls)))
+        first = self._calls - len(calls)
+        return Reply(
+            "", tuple(ToolCall(f"c{first + place}", name, json.dumps(more)) for place, (name, more) in enumerate(calls))
+        )
 
     # Summing up.
 
@@ -125,8 +127,10 @@ class MonthModel:
         if len(request.messages) > 2:  # it is told what was wrong
             return wants()
         episodes = data_of(request, "episodes")
-        told = [(str(fact["number"]), str(fact["text"])) for episode in episodes for fact in _rows(episode.get("facts"))]
-        remembered = [*data_of(request, "remembered")]
+        told = [
+            (str(fact["number"]), str(fact["text"])) for episode in episodes for fact in _rows(episode.get("facts"))
+        ]
+        remembered: list[Row] = [*data_of(request, "remembered")]
         rows: list[Row] = []
         for number, text in told:
             learnt = list(_learnt(text, number, remembered))

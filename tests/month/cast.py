@@ -46,5 +46,9 @@ CONFIG = {
         "groups": {"-100700": "mention"},
     },
     "discord": {"token": "month", "owners": ["700"], "members": ["501"]},
+    "memory": {"archive_after": "30m", "dream": {"every": "12h"}},
+    "sessions": {"fsync": False},
+    "language": "en",
+    "timezone": "UTC",
 }
-"""The channels, as the configuration has them."""
+"""The channels, and dreams in the night."""

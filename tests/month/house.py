@@ -3,21 +3,21 @@
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from typing import Self
 
 import pytest
 
+from nanobot.agent.models import Models
 from nanobot.app import bot as composition
 from nanobot.app.bot import Bot, Ground, build_bot
 from nanobot.app.forgetting import go_on
 from nanobot.app.people import build_people
-from nanobot.agent.models import Models
+from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin
 from nanobot.bus.spool import Spool
 from nanobot.channels.access import Access, Contact
 from nanobot.config import load
-from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin
 from nanobot.ids import new_id
 from nanobot.messages import Attachment, InboundMessage, OutboundMessage, Quote
 from nanobot.ops.logs import log_to
@@ -26,6 +26,7 @@ from nanobot.store.lock import WorkspaceLock
 from nanobot.store.media import MediaFolder
 from nanobot.store.models import SessionModels
 from nanobot.store.template import prepare, template_folder
+from nanobot.tools.builtin import builtin_tools
 from nanobot.workspace import Home, Workspace
 from tests.fakes.clock import FakeClock
 from tests.fakes.month_model import MonthModel
@@ -35,8 +36,6 @@ PATIENCE = 60.0
 """Seconds before a test gives up; a guard against hanging, not a measure."""
 
 CHANNELS = ("cli", "telegram", "discord")
-REST = 31 * 60.0
-NIGHT = 8 * 60 * 60.0
 
 _CHANGE = re.compile(r"^`([0-9a-f]{7})` ", re.MULTILINE)
 
@@ -63,15 +62,13 @@ class House:
         self.home, self.model, self.clock = home, model, clock
         home.root.mkdir(mode=0o700, exist_ok=True)
         preset = {"base_url": "http://127.0.0.1:9", "api_key": "none", "model": "month"}
-        more = {"models": {"month": preset}, "language": "en", "sessions": {"fsync": False}, "timezone": "UTC"}
-        home.config.write_text(json.dumps({**CONFIG, **more}), encoding="utf-8")
+        home.config.write_text(json.dumps({**CONFIG, "models": {"month": preset}}), encoding="utf-8")
         self.config = load(home, env={})
         self.workspace = Workspace(self.config.workspace)
         self.said = 0
         self._answers: dict[str, asyncio.Future[OutboundMessage]] = {}
-        builtin = composition.builtin_tools
         patch.setattr(composition, "build_models", lambda config, home, workspace, clock: self._models())
-        patch.setattr(composition, "builtin_tools", lambda *a, **k: [*builtin(*a, **k), Browse(page)])
+        patch.setattr(composition, "builtin_tools", lambda *a, **k: [*builtin_tools(*a, **k), Browse(page)])
 
     async def __aenter__(self) -> Self:
         self._closing = AsyncExitStack()
@@ -106,16 +103,17 @@ class House:
         await self.__aenter__()
 
     async def say(
-        self, place: Place, text: str, quotes: Sequence[Quote] = (), file: str = ""
+        self, place: Place, text: str, quotes: Sequence[Quote] = (), file: str = "", answers: str | None = None
     ) -> OutboundMessage | None:
-        """Somebody says something; what is answered, None if they are not heard."""
+        """Somebody says something, with a text file perhaps, or presses a button; None if they are not heard."""
         self.said += 1
         name = f"{place.address.session_key}:{self.said}"
         authority = await self._admitted(place, name, text)
         if authority is None:
             return None
         files = [await self._sent(authority, file)] if file else []
-        answer = self._answers[name] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[OutboundMessage] = asyncio.get_running_loop().create_future()
+        self._answers[name] = answer
         await self.spool.publish(
             InboundMessage(
                 id=name,
@@ -125,6 +123,7 @@ class House:
                 text=text,
                 quotes=quotes,
                 files=files,
+                answers=answers,
             )
         )
         async with asyncio.timeout(PATIENCE):
@@ -136,26 +135,6 @@ class House:
         assert answer, f"{text!r} was not heard"
         return answer.text
 
-    async def press(self, place: Place, question: OutboundMessage, value: str) -> OutboundMessage:
-        """Choose a button of a question."""
-        self.said += 1
-        name = f"{place.address.session_key}:{self.said}"
-        authority = await self._admitted(place, name, value)
-        assert authority
-        answer = self._answers[name] = asyncio.get_running_loop().create_future()
-        await self.spool.publish(
-            InboundMessage(
-                id=name,
-                address=place.address,
-                sender=place.sender,
-                authority=authority,
-                text=value,
-                answers=question.id,
-            )
-        )
-        async with asyncio.timeout(PATIENCE):
-            return await answer
-
     async def change_with(self, place: Place, line: str) -> str:
         """The number of the change that did something with a line, looked up as a person does."""
         for row in re.split(r"\n(?=`)", await self.ask(place, "/dream-log 50")):
@@ -163,19 +142,12 @@ class House:
                 return match[1]
         raise AssertionError(f"no change tells of {line!r}")
 
-    async def rest(self) -> None:
-        """Nobody says anything for half an hour: what was said becomes an episode."""
-        self.clock.advance(REST)
-        await self.bot.archive.consolidator.archive_rested(self.clock.now())
+    async def passes(self, seconds: float) -> None:
+        """So much time goes by without a word: the program does what it does by itself."""
+        self.clock.advance(seconds)
+        await self.bot.schedule.run_overdue()
         async with asyncio.timeout(PATIENCE):
             await self.bot.archive.background.idle()
-
-    async def night(self) -> None:
-        """Nobody says anything for hours: Dream reads what is new."""
-        self.clock.advance(NIGHT)
-        if await self.bot.dream.due():
-            report = await self.bot.dream.run()
-            assert report.outcome in ("changed", "unchanged"), report
 
     async def _admitted(self, place: Place, name: str, text: str) -> Authority | None:
         if place.address.channel == "cli":
@@ -219,13 +191,13 @@ class _Tasks:
     """Runs them while it is open; one that fails, fails the test."""
 
     def __init__(self) -> None:
-        self._tasks: list[asyncio.Task[object]] = []
+        self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
         return self
 
-    def add(self, work: "object") -> None:
-        self._tasks.append(asyncio.ensure_future(work))  # type: ignore[arg-type]
+    def add(self, work: Coroutine[object, object, None]) -> None:
+        self._tasks.append(asyncio.create_task(work))
 
     async def __aexit__(self, *error: object) -> None:
         for task in self._tasks:
@@ -234,4 +206,3 @@ class _Tasks:
         for task in self._tasks:
             if not task.cancelled() and (failure := task.exception()):
                 raise failure
-

@@ -1,5 +1,6 @@
 """The month is lived: what happened in it, and what was asked about it afterwards."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ import pytest
 
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.memory.archivist import Archivist
+from nanobot.memory.commits import by_hand
 from nanobot.memory.dream.batch import Stores
 from nanobot.memory.dream.draft import Places
 from nanobot.memory.dream.dream import Dream, Mind
@@ -19,8 +21,10 @@ from nanobot.memory.facts import compared
 from nanobot.memory.index import without_index
 from nanobot.memory.pieces import Stretch
 from nanobot.memory.summariser import Summariser
-from nanobot.ports import Author, DreamRecord, Version, VersionStore
+from nanobot.memory.versioned import WithoutIndex
+from nanobot.ports import Author, DreamRecord, Version
 from nanobot.store.history import History
+from nanobot.store.repo.versions import GitVersions
 from nanobot.store.sessions import SessionManager
 from nanobot.tokens import TokenEstimator
 from nanobot.workspace import Home, Workspace
@@ -28,7 +32,11 @@ from tests.fakes.clock import START, FakeClock
 from tests.fakes.month_model import MonthModel
 from tests.month import story
 from tests.month.cast import HOME_OF, SCOPES
-from tests.month.house import House
+from tests.month.house import PATIENCE, House
+
+REST = 31 * 60.0
+NIGHT = timedelta(hours=17)
+"""From the morning to the middle of the night, when it is time to dream."""
 
 Lines = Mapping[str, set[str]]
 """What stands in each file of a memory, as it is compared."""
@@ -36,9 +44,12 @@ Lines = Mapping[str, set[str]]
 
 @dataclass
 class Month:
-    """What is known when it is over. `why` holds the answers by the lines that were asked about; `found` by memory what is found by each word.
+    """What is known when it is over.
+
+    `why` holds the answers by the lines that were asked about, `found` by memory what is found by each word.
     """
 
+    story: story.Story
     root: Path
     model: MonthModel
     at_first: Mapping[Scope, Lines] = field(default_factory=dict)
@@ -47,17 +58,17 @@ class Month:
     why: dict[str, str] = field(default_factory=dict)
     prompts: dict[Scope, str] = field(default_factory=dict)
     found: dict[Scope, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    refused: list[str] = field(default_factory=list)
+    unheard: list[str] = field(default_factory=list)
 
 
-async def live(root: Path, patch: pytest.MonkeyPatch, days: Sequence[story.Day]) -> Month:
-    """Live through these days, then ask."""
+async def live(root: Path, patch: pytest.MonkeyPatch, told: story.Story) -> Month:
+    """Live through a story, then ask."""
     model = MonthModel()
-    month = Month(root, model)
+    month = Month(told, root, model)
     async with House(Home(root), model, FakeClock(), story.PAGE_TEXT, patch) as house:
         (house.workspace.root / "shed.txt").write_text(story.READ_TEXT, encoding="utf-8")
         month.at_first = remembered(house.workspace)
-        for day in days:
+        for day in told.days():
             await _day(house, day, month)
         month.in_the_end = remembered(house.workspace)
         await _ask(house, month)
@@ -68,16 +79,16 @@ async def live(root: Path, patch: pytest.MonkeyPatch, days: Sequence[story.Day])
 
 async def _day(house: House, day: story.Day, month: Month) -> None:
     morning = START + timedelta(days=day.number - 1)
-    house.clock.advance(max(0.0, (morning - house.clock.now()).total_seconds()))
+    await house.passes(max(0.0, (morning - house.clock.now()).total_seconds()))
     for event in day.early:
         await _happens(house, event, month)
     for conversation in day.conversations:
         for said in conversation:
             answer = await house.say(said.place, said.text, said.quotes, said.file)
             if answer is None:
-                month.refused.append(said.text)
-        await house.rest()
-    await house.night()
+                month.unheard.append(said.text)
+        await house.passes(REST)
+    await house.passes((morning + NIGHT - house.clock.now()).total_seconds())
 
 
 async def _happens(house: House, event: story.Event, month: Month) -> None:
@@ -96,7 +107,8 @@ async def _happens(house: House, event: story.Event, month: Month) -> None:
             question = await house.say(event.place, f"/forget {event.words}")
             assert question
             assert question.buttons, question.text
-            answer = await house.press(event.place, question, question.buttons[0].value)
+            answer = await house.say(event.place, question.buttons[0].value, answers=question.id)
+            assert answer
             assert not answer.failed, answer.text
 
 
@@ -104,17 +116,18 @@ async def _ask(house: House, month: Month) -> None:
     """What is remembered is asked about, line by line, and what each prompt would hold is looked at."""
     for scope in SCOPES:
         place = HOME_OF[scope]
-        for line in (line for lines in story.left_in(scope).values() for line in lines):
+        for line in (line for lines in month.story.left_in(scope).values() for line in lines):
             month.why[line] = await house.ask(place, f"/why {line}")
         _, _, prompt = await house.bot.agent.status(place.address, scope)
         month.prompts[scope] = prompt.message.content or ""
-        month.found[scope] = {fact.mark: await _found(house, scope, fact.mark) for fact in story.FACTS}
+        month.found[scope] = {fact.mark: await _found(house, scope, fact.mark) for fact in month.story.facts}
 
 
 async def _found(house: House, scope: Scope, words: str) -> Sequence[str]:
     authority = Authority(Role.OWNER if scope.is_owner else Role.MEMBER, scope, Origin.PERSON)
-    recalled = await house.bot.memories.find(words, authority, around=1)
-    assert not recalled.unread
+    async with asyncio.timeout(PATIENCE):
+        while (recalled := await house.bot.memories.find(words, authority, around=1)).unread:
+            pass  # each waits a little by itself
     return [said.text for hit in recalled.hits for said in (hit.said, *hit.around)]
 
 
@@ -129,7 +142,7 @@ async def _read_all_again(house: House) -> None:
             draft = await archivist.summarised(Stretch(session.key, rest), 0, nullcontext)
             await episodes.append(draft.episode)
             rest = rest[draft.count :]
-    versions = _NothingDreamt(house.bot.memory.versions)
+    versions = _NothingDreamt(house.workspace, WithoutIndex(), house.clock, by_hand)
     dream = Dream(
         Stores(episodes, sessions, versions, _Book()),
         house.bot.memory.shelves,
@@ -155,19 +168,13 @@ def _lines(workspace: Workspace, scope: Scope) -> Lines:
     return {name: {compared(line) for _, line in facts_of(without_index(text))} for name, text in texts.items()}
 
 
-class _NothingDreamt:
+class _NothingDreamt(GitVersions):
     """The versions as they are, but for the dreams, of which none was ever."""
-
-    def __init__(self, versions: VersionStore) -> None:
-        self._versions = versions
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._versions, name)
 
     async def log(
         self, limit: int | None = None, within: Sequence[str] = (), author: Author | None = None
     ) -> Sequence[Version]:
-        return () if author == "dream" else await self._versions.log(limit, within, author)
+        return () if author == "dream" else await super().log(limit, within, author)
 
 
 class _Book:
@@ -188,4 +195,3 @@ class _Book:
 
     async def write(self, record: DreamRecord) -> None:
         self._record = record
-
