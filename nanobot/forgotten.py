@@ -16,7 +16,7 @@ _FEW = 32
 _COPYING = ("relevant_memories", '"role":"tool"')
 """Where copies stand in a conversation. Looking for many lines in everything takes too long."""
 
-_MOST_COMPARED = 60  # characters: what is longer may have been cut where it is shown
+_MOST_COMPARED = 40  # characters: what is longer may have been cut where it is shown
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _LETTER = rf"[^\W{_UNSPACED}]"
 _NUMBERED = re.compile(r"^\s*(?:\d+[\t:|→]\s*)?")
@@ -131,7 +131,7 @@ def terms_in(words: str) -> tuple[str, ...]:
 def plain(line: str) -> str:
     """What makes two lines the same: their words, without number, bullet, date, case and full stop."""
     words = _BULLET.sub("", _NUMBERED.sub("", line, count=1).strip(), count=1)
-    return _normal(_DATE.sub("", words)).rstrip(".。!！")
+    return _normal(_DATE.sub("", words)).rstrip(".。!！ ")
 
 
 def lines_of(texts: Collection[str]) -> frozenset[str]:

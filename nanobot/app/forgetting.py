@@ -77,7 +77,7 @@ def build_forgetting(parts: Parts) -> Forgetting:
         archivist=parts.archivist,
         still=lambda meant: _still(parts, meant),
         forgot=lambda: _forgot(parts),
-        leftovers=_scan(parts).leftovers,
+        leftovers=lambda meant: _scan(parts).leftovers(meant),  # not before: it looks at every file of the workspace
         clock=parts.clock,
     )
     return Forgetting(Forget(sources, house), sources.person_scope, parts.clock)
@@ -145,7 +145,11 @@ async def _forgot(parts: Parts) -> None:
 
 def _scan(parts: Parts) -> Scan:
     home, space = parts.home, parts.workspace
-    skipped = [home.models, space.forgetting, space.lock, *(path for path in _own_files(space))]
+
+    def skipped() -> Iterator[Path]:
+        yield from (home.models, space.forgetting, space.lock)
+        yield from _own_files(space)
+
     return Scan(space, [home.root, space.root], skipped)
 
 

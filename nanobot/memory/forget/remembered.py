@@ -52,6 +52,7 @@ class Remembered:
         return Found(len(lines), shown=[beginning(line) for line in lines])
 
     async def erase(self, meant: Meant) -> None:
+        """Raises VersionError `missing` if there is a history, and no git to rewrite it: only the files are then."""
         rewriting = Rewriting(meant)
         try:
             await self.versions.purge(rewriting.file, rewriting.message)
@@ -59,9 +60,11 @@ class Remembered:
             if error.kind != "missing":
                 raise
             await self._without_history(rewriting)
+            await self._index(meant)
             if self.workspace.versions.is_dir() or self.workspace.versions_aside.is_dir():
                 raise
-        await self._index(meant)
+        else:
+            await self._index(meant)
 
     async def stones(self, meant: Meant, claims: Iterable[Claim], at: str) -> Stones:
         """What is to remain of the claims that go, and of tombstones that tell of them. Of a person nothing does."""

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from nanobot.errors import VersionError
@@ -19,11 +19,11 @@ _OVERLAP = 4096  # of two pieces: what is looked for is shorter
 class Scan:
     """Looks for what was forgotten by the words that were named: in files of every kind, and in git's objects."""
 
-    def __init__(self, workspace: Workspace, roots: Sequence[Path], skipped: Sequence[Path]) -> None:
-        """`roots` are folders or files that are looked through, `skipped` lie in them and are not."""
+    def __init__(self, workspace: Workspace, roots: Sequence[Path], skipped: Callable[[], Iterable[Path]]) -> None:
+        """`roots` are folders that are looked through, `skipped` gives what lies in them and is not."""
         self._workspace = workspace
         self._roots = roots
-        self._skipped = frozenset(skipped)
+        self._skipped = skipped
 
     async def leftovers(self, meant: Meant) -> Sequence[str]:
         """The files in which it still stands. Where no words were named there is nothing to look for."""
@@ -42,11 +42,11 @@ class Scan:
             yield str(self._workspace.versions)
 
     def _files(self) -> Iterator[Path]:
-        waiting = list(dict.fromkeys(self._roots))
+        waiting, skipped = list(dict.fromkeys(self._roots)), frozenset(self._skipped())
         seen: set[Path] = set()
         while waiting:
             path = waiting.pop()
-            if path in self._skipped or path in seen or path.is_symlink():
+            if path in skipped or path in seen or path.is_symlink():
                 continue
             seen.add(path)
             if path.is_dir():

@@ -73,9 +73,10 @@ class Household:
         await self._remember()
         await self._put_by()
         await self._wait()
-        await asyncio.to_thread(self._index)
+        await asyncio.to_thread(self.index)
 
-    def _index(self) -> None:
+    def index(self) -> None:
+        """Bring the search index up to the files. Blocks."""
         index, keeper = open_recall(self.space, words_of, written_reader(read_frontmatter))
         keeper.sync()
         keeper.close()

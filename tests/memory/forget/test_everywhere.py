@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from nanobot.app import forgetting
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.commands.forget_shell import forget_at_shell
 from nanobot.forgotten import FORGOTTEN
+from nanobot.ports import Erasable
 from nanobot.store.history import History
 from nanobot.store.sessions import SessionManager
 from tests.memory.forget.household import MEMBER, OTHER, SECRET, Household, files_in, git
@@ -172,7 +172,7 @@ async def test_every_file_in_the_home_belongs_to_exactly_one_store(house: Househ
     assert {str(path): names for path, names in owners.items() if len(names) != 1} == {}
 
 
-def _stores(house: Household) -> list[forgetting.Erasable]:
+def _stores(house: Household) -> list[Erasable]:
     forget = house.bot().forgetting._forget
     return list(forget._house.everybody)
 

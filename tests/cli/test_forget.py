@@ -1,0 +1,110 @@
+"""Forgetting as people do it: in a chat with the gateway, and at the shell with and without one."""
+
+import json
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from nanobot.workspace import Home, Workspace
+from tests.fakes.gateway import NOBODY, GatewayProcess, configure, nanobot
+from tests.fakes.openai_answers import say
+from tests.fakes.openai_server import FakeOpenAI
+
+SECRET = "marzipan"
+
+
+@pytest.fixture
+async def model(private_home: Path) -> AsyncIterator[FakeOpenAI]:
+    """A model that repeats the secret once, and a configuration that names it."""
+    async with FakeOpenAI() as server:
+        configure(private_home, server.base_url, telegram=NOBODY)
+        server.will(say(f"So it is {SECRET}."))
+        server.otherwise = lambda _: say("Good.")
+        yield server
+
+
+def holding(home: Path, word: str) -> list[str]:
+    files = [path for path in home.rglob("*") if path.is_file()]
+    return [str(path.relative_to(home)) for path in files if word.encode() in path.read_bytes().lower()]
+
+
+async def test_with_a_gateway_it_is_shown_asked_and_gone_and_the_model_sees_it_no_more(
+    model: FakeOpenAI, private_home: Path
+) -> None:
+    async with GatewayProcess(private_home) as gateway:
+        await nanobot(private_home, "chat", "-m", f"My blood type is {SECRET}.")
+        await nanobot(private_home, "chat", "-m", "I like tea.")
+        assert SECRET in json.dumps(model.requests[-1].body)
+        await nanobot(private_home, "chat", "-m", f"/remember the blood type is {SECRET}")
+
+        shown = await nanobot(private_home, "chat", "-m", f"/forget {SECRET}")
+        token = re.search(r"/forget yes (\w{4})", shown.out)
+        assert token, shown.out + shown.err
+        assert f"My blood type is {SECRET}." in shown.out
+        assert holding(private_home, SECRET) != []
+
+        done = await nanobot(private_home, "chat", "-m", f"/forget yes {token[1]}")
+        assert done.out.startswith("Forgotten:"), done.out + done.err
+        assert "cannot reach" in done.out
+        await nanobot(private_home, "chat", "-m", "What do I like?")
+        body = json.dumps(model.requests[-1].body)
+        assert SECRET not in body
+        assert "I like tea." in body
+
+        over = await nanobot(private_home, "chat", "-m", f"/forget yes {token[1]}")
+        assert "ten minutes" in over.out + over.err
+        assert holding(private_home, SECRET) == []
+        assert await gateway.stop() == 0
+    assert holding(private_home, SECRET) == []
+
+
+async def test_at_the_shell_the_gateway_does_it(model: FakeOpenAI, private_home: Path) -> None:
+    async with GatewayProcess(private_home) as gateway:
+        await nanobot(private_home, "chat", "-m", f"My blood type is {SECRET}.")
+
+        kept = await nanobot(private_home, "memory", "forget", SECRET)
+        assert kept.code == 1  # there is nobody who could say yes
+        assert "everything stays" in kept.err
+        done = await nanobot(private_home, "memory", "forget", SECRET, "--yes")
+        assert (done.code, done.err) == (0, "")
+        assert "Forgotten:" in done.out
+        assert await gateway.stop() == 0
+    assert holding(private_home, SECRET) == []
+
+
+async def test_at_the_shell_it_works_without_a_gateway(model: FakeOpenAI, private_home: Path) -> None:
+    await nanobot(private_home, "chat", "-m", f"My blood type is {SECRET}.")
+
+    done = await nanobot(private_home, "memory", "forget", SECRET, "--yes")
+
+    assert (done.code, done.err) == (0, "")
+    assert "Your shell keeps a history" in done.out
+    assert holding(private_home, SECRET) == []
+    again = await nanobot(private_home, "memory", "forget", SECRET, "--yes")
+    assert (again.code, again.out) == (1, "")
+    assert "nothing to forget" in again.err
+
+
+async def test_what_a_dead_process_left_undone_is_finished_when_the_next_one_starts(
+    model: FakeOpenAI, private_home: Path
+) -> None:
+    await nanobot(private_home, "chat", "-m", f"My blood type is {SECRET}.")
+    space = Workspace(Home(private_home).workspace)
+    order = {
+        "kind": "words",
+        "value": SECRET,
+        "scopes": None,
+        "address": {"channel": "cli", "chat": "default"},
+        "language": "en",
+    }
+    space.forgetting.write_text(json.dumps(order), encoding="utf-8")
+
+    asked = await nanobot(private_home, "chat", "-m", "hello")
+
+    assert "Good." in asked.out
+    assert "Forgotten:" in asked.out + asked.err
+    assert not space.forgetting.exists()
+    assert SECRET not in json.dumps(model.requests[-1].body)
+    assert holding(private_home, SECRET) == []
