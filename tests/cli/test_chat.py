@@ -118,8 +118,8 @@ def test_an_interrupted_question_says_so_with_its_exit_code(endpoint: Endpoint) 
     command = [*NANOBOT, "chat", "-m", "hello"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stderr
-        while "I took" not in running.stderr.readline():  # the question of the tool: it is at work
-            pass
+        said = iter(running.stderr.readline, "")
+        assert any("I took" in line for line in said)  # the question of the tool: it is at work
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=PATIENCE)
     assert (running.returncode, out) == (130, "")
