@@ -163,13 +163,13 @@ class Layout:
         self._out.gap(1)
 
     def _fence(self, token: Token) -> None:
-        language = _LANGUAGE.match(token.info.strip())
+        info = token.info.strip()
+        language = _LANGUAGE.match(info)
         code = token.content.rstrip()
-        if not code.strip():
-            code, language = token.info.strip(), None  # a fence that was never meant as one, or has just begun
-            if _LANGUAGE.fullmatch(code):
-                return
-        if code:
+        if not code.strip() or language is None:  # the fence was never meant as one, or has just begun
+            code = "" if _LANGUAGE.fullmatch(info) else f"{info}\n{code}".strip("\n")
+            language = None
+        if code.strip():
             self._introduced(token)
             self._out.write_lines(code, "pre", language[0] if language else "")
 

@@ -152,7 +152,7 @@ def _excess_cells(state: StateCore) -> None:
         if token.type == "table_open":
             columns = sum(1 for each in _until(state.tokens, number, "tr_close") if each.type == "th_open")
         elif token.type == "tr_open" and token.map:
-            cells = _CELL.split(lines[token.map[0]].partition("|")[2].rstrip().removesuffix("|"))
+            cells = _CELL.split(lines[token.map[0]].strip(" \t>").removeprefix("|").removesuffix("|"))
             inline = [each for each in _until(state.tokens, number, "tr_close") if each.type == "inline"]
             if len(inline) == columns < len(cells):
                 inline[-1].content = "|".join(cells[columns - 1 :]).strip()
