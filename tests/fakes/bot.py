@@ -123,25 +123,22 @@ class Bot:
         presets = {model.info.preset: (lambda model=model: model) for model in models}
         self.models = Models(presets, next(iter(presets)), NoChoices())
         self.consolidator = self._consolidator()
-        archive = Archive(
-            self.consolidator,
-            Recollection(self.history),
-            self.background,
-            self.clock,
-            summary_first=strategy == "summary",
-        )
         self.agent = Agent(
             self.models,
             [*tools, *([Recall(self.memories)] if recalls else [])],
             context,
             Conversations(self.store, self.clock, STRATEGIES[strategy]),
-            archive,
+            self._archive(summary_first=strategy == "summary"),
             self.shelves,
             Limits(max_steps, compact_at),
         )
         self.dispatcher = Dispatcher(
             self.bus, self.lanes, self.agent, self._router(), self.questions, Languages("auto", "en"), steer=steer
         )
+
+    def _archive(self, *, summary_first: bool) -> Archive:
+        recollection = Recollection(self.history)
+        return Archive(self.consolidator, recollection, self.background, self.clock, summary_first=summary_first)
 
     def _consolidator(self) -> Consolidator:
         tokens = TokenEstimator()

@@ -153,6 +153,23 @@ def echo(body: Json) -> Answer:
     return say(content if isinstance(content, str) else json.dumps(content), pause=0.03)
 
 
+_OWN_PROMPTS = (
+    "You write the memory of a personal assistant.",
+    "You keep the long-term memory of a personal assistant.",
+)
+
+
+def is_for_itself(body: Json) -> bool:
+    """Whether the bot asks for a summary or a dream, not for an answer to somebody."""
+    return str(body["messages"][0]["content"]).startswith(_OWN_PROMPTS)
+
+
+def nothing_new(body: Json) -> Answer:
+    """A summary that says little; a dream that changes nothing."""
+    is_dream = str(body["messages"][0]["content"]).startswith(_OWN_PROMPTS[1])
+    return say('{"operations": []}' if is_dream else "- they talked")
+
+
 def read_script(lines: Iterable[str]) -> list[Answer]:
     """The answers that a script file describes."""
     return [_from_script(json.loads(line)) for line in lines if line.strip()]

@@ -8,6 +8,8 @@ In a test (`base_url` is where a client is pointed at; the answers stand in open
         server.requests[0].body["messages"]
 
 Answers are given in the order of `will`; when none is left `otherwise` decides, at first a 500.
+What the bot asks for itself (summaries, dreams) is answered by `aside`, and recorded in `asides` only, so that a
+script for a conversation stays as it is; with `aside = None` it is a request like any other.
 Each request is recorded before it is answered. Strict (the default), the server refuses an illegal
 history with 400 and notes why in `illegal`, as picky endpoints do.
 
@@ -30,7 +32,7 @@ from typing import Self
 from aiohttp import web
 
 from tests.fakes.legality import what_is_illegal
-from tests.fakes.openai_answers import Answer, Json, echo, fail, read_script
+from tests.fakes.openai_answers import Answer, Json, echo, fail, is_for_itself, nothing_new, read_script
 
 
 @dataclass
@@ -53,6 +55,8 @@ class FakeOpenAI:
 
     def __init__(self, *, strict: bool = True, port: int = 0) -> None:
         self.requests: list[Received] = []
+        self.asides: list[Received] = []
+        self.aside: Callable[[Json], Answer] | None = nothing_new
         self.illegal: list[str] = []
         self.otherwise: Callable[[Json], Answer] = lambda _: fail(500, "nothing left in the script")
         self.base_url = ""
@@ -90,13 +94,17 @@ class FakeOpenAI:
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
         received = Received(json.loads(raw), raw, request.headers.copy(), time.monotonic(), _port(request))
+        is_aside = self.aside is not None and is_for_itself(received.body)
         async with self._arrived:
-            self.requests.append(received)
+            (self.asides if is_aside else self.requests).append(received)
             self._arrived.notify_all()
         if self._strict and (reason := what_is_illegal(received.body)):
             self.illegal.append(reason)
             return await _send(request, fail(400, reason, type="invalid_request_error"))
-        answer = self._script.popleft() if self._script else self.otherwise(received.body)
+        if is_aside and self.aside:
+            answer = self.aside(received.body)
+        else:
+            answer = self._script.popleft() if self._script else self.otherwise(received.body)
         try:
             if answer.whole is not None and not received.body.get("stream"):
                 return web.json_response(answer.whole)
