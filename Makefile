@@ -25,7 +25,7 @@ test: $(VENV)/.dev   ## Run the tests
 	@$(BIN)/pytest -m "not slow"
 
 crash: $(VENV)/.dev  ## kill -9 at random moments, then look what is left
-	@$(BIN)/pytest -n 0 -m slow tests/crash tests/bus
+	@$(BIN)/pytest -n 0 -m slow tests/crash tests/bus tests/memory/forget
 
 soak: $(VENV)/.dev   ## Ten minutes of talk and mishaps on both chat platforms
 	@$(BIN)/pytest -n 0 -m slow tests/soak

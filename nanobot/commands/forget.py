@@ -112,9 +112,7 @@ class Forgetting:
             language=asker.language,
         )
         receipt = await self._forget.carry_out(preview, order)
-        return Asked(
-            words.receipt(receipt), failed=receipt.is_unfinished or bool(receipt.leftovers or receipt.remaining)
-        )
+        return Asked(words.receipt(receipt, at_shell=not asker.by), failed=not receipt.is_whole)
 
     async def resume(self) -> OutboundMessage | None:
         """At the start, before anybody is heard: finish what a process left undone; the receipt, for who asked.

@@ -22,9 +22,11 @@ from nanobot.memory.recall.written import written_reader
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Quote, Sender
 from nanobot.ops.logs import log_to
 from nanobot.ports import Bus, Edit, Fact
+from nanobot.ports.people import Book, Paired
 from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.history import History
 from nanobot.store.media import MediaFolder
+from nanobot.store.people import PeopleFile
 from nanobot.store.recall.indexer import open_recall
 from nanobot.store.sessions import SessionManager
 from nanobot.store.template import prepare, template_folder
@@ -175,6 +177,8 @@ class Household:
         (space.state / "people.json.damaged").write_text(f'{{"name": "{SECRET}', encoding="utf-8")
         space.heartbeat.write_text(f"- ask about {SECRET}\n- look at the {OTHER}\n", encoding="utf-8")
         await self.bot().models.choose("cli:default", "embedded")
+        bob = Paired(channel="telegram", id="555", chat="555", role=Role.MEMBER, at=START, by="machine", name="Bob")
+        await PeopleFile(space).write(Book(people=(bob,)))
 
     async def _wait(self) -> None:
         """Messages on their way."""

@@ -1,0 +1,160 @@
+"""The two steps of /forget: who may say yes to what, until when, and how."""
+
+from dataclasses import replace
+
+import pytest
+
+from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
+from nanobot.commands.forget import VALID, forget_command
+from nanobot.commands.router import Answer, Call
+from nanobot.i18n import Language
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
+from nanobot.transcript import Message
+from tests.memory.forget.household import OWNER_TELEGRAM, SECRET, Household, answer, user
+
+GROUP = Authority(Role.MEMBER, Scope.group("telegram", "-9"), Origin.PERSON)
+
+
+class Chat:
+    """Types /forget in a chat."""
+
+    def __init__(self, house: Household) -> None:
+        self.house = house
+        self.sent: list[OutboundMessage] = []
+        self._command = forget_command(house.bot().forgetting, self._send)
+
+    async def type(
+        self,
+        words: str,
+        authority: Authority = OWNER_IN_TERMINAL,
+        sender: str = "7",
+        address: Address = OWNER_TELEGRAM,
+        language: Language = "en",
+    ) -> Answer:
+        message = InboundMessage(
+            id="f1", address=address, sender=Sender(sender), authority=authority, text=f"/forget {words}"
+        )
+        return await self._command.handler(Call(message, words, language))
+
+    async def _send(self, message: OutboundMessage) -> None:
+        self.sent.append(message)
+
+
+@pytest.fixture
+def chat(house: Household) -> Chat:
+    return Chat(house)
+
+
+def token_of(shown: Answer) -> str:
+    return shown.buttons[0].value.split()[2]
+
+
+async def test_it_is_shown_with_a_yes_and_a_no_and_gone_with_the_yes(chat: Chat) -> None:
+    shown = await chat.type(SECRET)
+    assert [button.label for button in shown.buttons] == ["Forget it", "Keep it"]
+    assert chat.house.holding(SECRET) != []
+
+    done = await chat.type(shown.buttons[0].value.removeprefix("/forget "))
+
+    assert done.text.startswith("Forgotten:")
+    assert chat.house.holding(SECRET) == ["workspace/.nanobot/state/spool.db"]  # a member's own message waits there
+    assert [message.text for message in chat.sent] == ["I am forgetting it. For a moment I answer nobody …"]
+
+
+async def test_a_no_keeps_everything_and_ends_the_question(chat: Chat) -> None:
+    shown = await chat.type(SECRET)
+
+    kept = await chat.type(shown.buttons[1].value.removeprefix("/forget "))
+    late = await chat.type(f"yes {token_of(shown)}")
+
+    assert kept.text == "Good, everything stays as it is."
+    assert late.failed
+    assert SECRET in "".join(map(str, await chat.house.said("cli:default")))
+
+
+async def test_nobody_else_can_say_yes_nor_the_same_person_in_another_scope(chat: Chat) -> None:
+    token = token_of(await chat.type(SECRET))
+
+    other = await chat.type(f"yes {token}", sender="8")
+    elsewhere = await chat.type(f"yes {token}", authority=replace(OWNER_IN_TERMINAL, scope=Scope.group("a", "b")))
+
+    assert other.failed
+    assert elsewhere.failed
+    assert chat.house.holding(SECRET) != []
+
+
+async def test_a_yes_counts_for_ten_minutes(chat: Chat) -> None:
+    token = token_of(await chat.type(SECRET))
+    chat.house.clock.advance(VALID)
+
+    late = await chat.type(f"yes {token}")
+
+    assert "ten minutes" in late.text
+    assert chat.house.holding(SECRET) != []
+
+
+async def test_much_goes_only_if_the_number_is_typed(chat: Chat) -> None:
+    lines = [line for n in range(30) for line in _turn(n)]
+    await chat.house.say("cli:long", *lines)
+    shown = await chat.type("tulips")
+    token = token_of(shown)
+    assert [button.label for button in shown.buttons] == ["Keep it"]
+    assert f"/forget yes {token} 60" in shown.text
+
+    pressed = await chat.type(f"yes {token}")
+    wrong = await chat.type(f"yes {token} 59")
+    done = await chat.type(f"yes {token.lower()} 60")
+
+    assert f"/forget yes {token} 60" in pressed.text
+    assert wrong.failed
+    assert done.text.startswith("Forgotten:")
+    assert await chat.house.said("cli:long") == []
+
+
+async def test_what_was_said_between_showing_and_the_yes_goes_too(chat: Chat) -> None:
+    token = token_of(await chat.type(SECRET))
+    await chat.house.say("cli:later", user("l1", "q1", f"By the way, {SECRET}."), answer("l2", "q1", "So you said."))
+
+    await chat.type(f"yes {token}")
+
+    assert await chat.house.said("cli:later") == []
+
+
+async def test_in_a_group_only_an_owner_decides(chat: Chat) -> None:
+    assert (await chat.type("anything", GROUP)).text.startswith("What is remembered of this group")
+    assert "nothing to forget" in (await chat.type("anything", replace(GROUP, role=Role.OWNER))).text
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("", "Tell me what to forget"),
+        ("x", "One letter is too little"),
+        ("episode:seven", "episode:42"),
+        ("person:Bob", "person:telegram:12345"),
+        ("since:yesterday", "since:2026-11-02"),
+        ("person:telegram:999", "That is not yours"),
+    ],
+)
+async def test_what_cannot_be_understood_is_explained(chat: Chat, typed: str, told: str) -> None:
+    refused = await chat.type(typed)
+
+    assert refused.failed
+    assert told in refused.text
+
+
+async def test_a_colon_does_not_make_a_kind_of_what_is_none(chat: Chat) -> None:
+    assert "nothing to forget" in (await chat.type("password: swordfish")).text
+
+
+async def test_a_single_chinese_character_is_enough_to_go_by(chat: Chat) -> None:
+    await chat.house.say("cli:zh", user("c1", "d1", "我养了一只猫"), answer("c2", "d1", "真好"))
+
+    shown = await chat.type("猫", language="zh")
+
+    assert "我养了一只猫" in shown.text
+    assert [button.label for button in shown.buttons] == ["忘掉", "留着"]
+
+
+def _turn(number: int) -> list[Message]:
+    return [user(f"p{number}", f"r{number}", f"{number} tulips"), answer(f"q{number}", f"r{number}", "Pretty.")]
