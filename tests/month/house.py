@@ -21,7 +21,7 @@ from nanobot.config import load
 from nanobot.ids import new_id
 from nanobot.messages import Attachment, InboundMessage, OutboundMessage, Quote
 from nanobot.ops.logs import log_to
-from nanobot.ports import Caller, Delivery, ToolResult, ToolSpec
+from nanobot.ports import LLM, Caller, Delivery, ToolResult, ToolSpec
 from nanobot.store.lock import WorkspaceLock
 from nanobot.store.media import MediaFolder
 from nanobot.store.models import SessionModels
@@ -29,7 +29,6 @@ from nanobot.store.template import prepare, template_folder
 from nanobot.tools.builtin import builtin_tools
 from nanobot.workspace import Home, Workspace
 from tests.fakes.clock import FakeClock
-from tests.fakes.month_model import MonthModel
 from tests.month.cast import CONFIG, Place
 
 PATIENCE = 60.0
@@ -58,7 +57,7 @@ class Browse:
 class House:
     """`async with` it; inside, everything runs. What it said is in `heard`, by the message that it answers."""
 
-    def __init__(self, home: Home, model: MonthModel, clock: FakeClock, page: str, patch: pytest.MonkeyPatch) -> None:
+    def __init__(self, home: Home, model: LLM, clock: FakeClock, page: str, patch: pytest.MonkeyPatch) -> None:
         self.home, self.model, self.clock = home, model, clock
         home.root.mkdir(mode=0o700, exist_ok=True)
         preset = {"base_url": "http://127.0.0.1:9", "api_key": "none", "model": "month"}
@@ -66,6 +65,7 @@ class House:
         self.config = load(home, env={})
         self.workspace = Workspace(self.config.workspace)
         self.said = 0
+        self.patience = PATIENCE
         self._answers: dict[str, asyncio.Future[OutboundMessage]] = {}
         patch.setattr(composition, "build_models", lambda config, home, workspace, clock: self._models())
         patch.setattr(composition, "builtin_tools", lambda *a, **k: [*builtin_tools(*a, **k), Browse(page)])
@@ -126,7 +126,7 @@ class House:
                 answers=answers,
             )
         )
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(self.patience):
             return await answer
 
     async def ask(self, place: Place, text: str) -> str:
@@ -146,7 +146,7 @@ class House:
         """So much time goes by without a word: the program does what it does by itself."""
         self.clock.advance(seconds)
         await self.bot.schedule.run_overdue()
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(self.patience):
             await self.bot.archive.background.idle()
 
     async def _admitted(self, place: Place, name: str, text: str) -> Authority | None:
