@@ -13,7 +13,7 @@ from nanobot.channels.text.telegram import Entity, RichText, telegram_parts
 from tests.channels.text.strategies import limits, markdown, texts
 
 _WRITING = re.compile(
-    r"\]\(http[^)]*\)|</?(?:b|br|details|summary)>|&lt;|^ *```\S*$|~{3,}.*$|^ *\d+\.(?= )", re.MULTILINE
+    r"\]\(http[^)]*\)|</?(?:b|br|details|summary)>|&lt;|(?:`{3,}|~{3,})[^`\n]*$|^ *\d+\.(?= )", re.MULTILINE
 )
 _STYLES = {"bold", "italic", "underline", "strikethrough", "spoiler"}
 
