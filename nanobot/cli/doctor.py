@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from nanobot.cli.doctor_memory import memory_checks
 from nanobot.cli.settings import config_path_of, home_of, language_here, loaded_of, workspace_of
 from nanobot.errors import ConfigError
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:  # what looks at sockets and files is not needed for `nanobot 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the family to the command line."""
-    commands.add_parser("doctor", help="look whether all is well, and say what to do if not").set_defaults(func=run)
+    parser = commands.add_parser("doctor", help="look whether all is well, and say what to do if not")
+    parser.add_argument("what", nargs="?", choices=["memory"], help="memory: look at what is remembered, line by line")
+    parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -30,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     loaded = _loaded(args)
     language = language_here("auto" if isinstance(loaded, ConfigError) else loaded.config.language)
     seen: Counter[Verdict] = Counter()
-    for check, findings in examine(_checks(args, loaded)):
+    for check, findings in examine(memory_checks(args) if args.what else _checks(args, loaded)):
         for finding in findings:
             seen[finding.verdict] += 1
             said = say(finding.sentence, language, **finding.values)

@@ -339,3 +339,20 @@ def test_damaged_conversations_are_named(tmp_path: Path) -> None:
     bad, torn = sessions.sessions(tmp_path, rows)
     assert (bad.values["key"], bad.values["count"]) == ("telegram:1", 2)
     assert torn.values["path"] == tmp_path / "cli" / "default.jsonl.torn"
+
+
+def test_memory_is_looked_at_line_by_line(private_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    memory = private_home / "workspace" / "memory"
+    memory.mkdir(parents=True)
+    (memory / "MEMORY.md").write_text("# Memory\n\n- the password is hunter2-but-longer\n- tea\n- Tea.\n", "utf-8")
+    folder = private_home / "workspace" / "people" / "telegram-5"
+    folder.mkdir(parents=True)
+    (folder / "MEMORY.md").write_text("- walnuts are the best\n", encoding="utf-8")
+
+    assert main(["doctor", "memory"]) == 1
+
+    told = capsys.readouterr().out
+    assert "memory/MEMORY.md:3 holds what looks like a secret (password)" in told
+    assert "memory/MEMORY.md:5 says what memory/MEMORY.md:4 says: - Tea." in told
+    assert "2 memories were tried against each other: none is seen from another." in told
+    assert "hunter2" not in told

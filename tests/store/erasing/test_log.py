@@ -83,7 +83,7 @@ def _mark(kind: str, at: int) -> Line:
 
 
 async def test_the_window_begins_with_the_next_message_that_is_left(tmp_path: Path) -> None:
-    lines = [*turn(0), *turn(1), *turn(2), *turn(3), Window(at=NOW, start="t2a", kept=("t0", "t1"), brief="t2a")]
+    lines: list[Line] = [*turn(0), *turn(1), *turn(2), *turn(3), Window(at=NOW, start="t2a", kept=("t0", "t1"), brief="t2a")]
     manager = await written(tmp_path, *lines)
 
     session = await (await without(manager, tmp_path, dropping(0, 2))).load(KEY)
@@ -93,7 +93,7 @@ async def test_the_window_begins_with_the_next_message_that_is_left(tmp_path: Pa
 
 
 async def test_a_turn_that_is_gone_was_never_ended(tmp_path: Path) -> None:
-    lines = [*turn(0), *turn(1)[:1], Ended(at=NOW, turn="t1", how="stopped"), *turn(2)]
+    lines: list[Line] = [*turn(0), *turn(1)[:1], Ended(at=NOW, turn="t1", how="stopped"), *turn(2)]
     manager = await written(tmp_path, *lines)
 
     await without(manager, tmp_path, dropping(1))

@@ -1,0 +1,122 @@
+"""What `nanobot doctor memory` looks at; reads beside a gateway that runs, and changes nothing."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import PurePosixPath
+
+from nanobot.agent.context import Budgets, ContextBuilder
+from nanobot.agent.skills import Skills
+from nanobot.authority import Scope
+from nanobot.config import Config
+from nanobot.errors import VersionError
+from nanobot.memory.canaries import Leak, Search, leaks
+from nanobot.memory.commits import by_hand
+from nanobot.memory.dream.limits import Limits
+from nanobot.memory.health import Ailment, Norms, Past, examine
+from nanobot.memory.operations import facts_in, lines_brought
+from nanobot.memory.recall.search import LocalRecall
+from nanobot.memory.shelves import Shelves
+from nanobot.memory.tombstones import FOLDER
+from nanobot.memory.versioned import WithoutIndex
+from nanobot.ops.clock import SystemClock
+from nanobot.ports import ModelInfo, VersionStore, Within
+from nanobot.store.documents import CachedDocuments
+from nanobot.store.frontmatter import read_frontmatter
+from nanobot.store.memory_folder import MemoryFolder
+from nanobot.store.recall.index import SqliteRecallIndex
+from nanobot.store.repo.versions import GitVersions
+from nanobot.workspace import Workspace, is_remembered, scope_of
+
+_ANY = ModelInfo("doctor", "any", 1_000_000, 1000)
+_HITS = 5
+_WRITTEN = ("note", "memory")
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What was found: lines that ail, lines that are seen from elsewhere, and how much was looked at."""
+
+    ailments: Sequence[Ailment]
+    leaks: Sequence[Leak]
+    lines: int
+    scopes: int
+
+
+async def look_at_memory(config: Config) -> Looked:
+    """Everything that is remembered in the configured workspace. Raises StoreError and VersionError."""
+    workspace, clock = Workspace(config.workspace), SystemClock()
+    versions = GitVersions(workspace, WithoutIndex(), clock, by_hand)
+    files = {path: data for path, data in (await versions.files()).items() if _is_memory(path)}
+    budget = config.memory.budget
+    norms = Norms(
+        Limits().stale_days,
+        {"MEMORY.md": budget.memory, "USER.md": budget.user, "SOUL.md": budget.soul, "note": Limits().note},
+    )
+    ailments = list(examine(files, await _past(versions), norms, clock.now()))
+    own = {path: data for path, data in files.items() if path != workspace.soul.name}  # that is for everybody
+    with _searching(workspace, clock.now()) as search:
+        seen = list(leaks(_by_scope(own), _prompts(config, workspace, _by_scope(own)), search))
+    return Looked(ailments, seen, sum(len(facts_in(data)) for data in files.values()), len(_by_scope(own)))
+
+
+def _by_scope(files: Mapping[str, bytes]) -> Mapping[str, Sequence[str]]:
+    lines: dict[str, list[str]] = {Scope.owner().name: []}
+    for path, data in files.items():
+        lines.setdefault(scope_of(PurePosixPath(path)), []).extend(facts_in(data))
+    return lines
+
+
+def _is_memory(path: str) -> bool:
+    return is_remembered(PurePosixPath(path)) and not path.startswith(f"{FOLDER}/") and path.endswith(".md")
+
+
+async def _past(versions: VersionStore) -> Past:
+    try:
+        log = await versions.log()
+    except VersionError as error:
+        if error.kind in ("missing", "unknown"):
+            return Past()
+        raise
+    written: dict[str, list[str]] = {}
+    for version in log:
+        if version.author == "person":
+            _, diffs = await versions.show(version.id)
+            for diff in diffs:
+                written.setdefault(diff.path, []).extend(lines_brought(diff.before, diff.after))
+    return Past(log, written)
+
+
+def _prompts(config: Config, workspace: Workspace, scopes: Collection[str]) -> Mapping[str, str]:
+    documents, clock = CachedDocuments(), SystemClock()
+    shelves = Shelves(
+        workspace,
+        lambda path: MemoryFolder(path, documents),
+        read_frontmatter,
+        clock,
+        budget=config.memory.budget.memory,
+    )
+    skills = Skills(workspace.skills, documents, read_frontmatter)
+    budgets = Budgets(**asdict(config.memory.budget))
+    context = ContextBuilder(workspace, documents, shelves, skills, budgets, clock)
+    return {scope: context.prompt(_ANY, Scope(scope)).message.content or "" for scope in scopes}
+
+
+@contextmanager
+def _searching(workspace: Workspace, now: datetime) -> Iterator[Search]:
+    """The memory files in the index as it is, if there is one."""
+    if not workspace.recall_index.exists():
+        yield lambda *_: ()
+        return
+    index = SqliteRecallIndex(workspace.recall_index)
+
+    def search(scope: str, words: str) -> Collection[str]:
+        hits = LocalRecall(index).search(words, now=now, k=_HITS, within=Within(scopes=frozenset({scope})))
+        foreign = (hit.said for hit in hits if scope_of(PurePosixPath(hit.said.file)) != scope)
+        return [said.text for said in foreign if said.source in _WRITTEN]
+
+    try:
+        yield search
+    finally:
+        index.close()

@@ -1,0 +1,153 @@
+"""How memory is doing: lines that a person should look at."""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import combinations
+from pathlib import PurePosixPath
+from typing import Literal
+
+from nanobot.memory.alike import content_words, difference, overlap
+from nanobot.memory.commits import parse
+from nanobot.memory.dream.ages import Ages
+from nanobot.memory.dream.editing import facts_of
+from nanobot.memory.facts import compared
+from nanobot.memory.guard import refusal
+from nanobot.ports import Version
+from nanobot.workspace import is_note, scope_of
+
+AilmentKind = Literal["duplicate", "contradiction", "stale", "unsourced", "oversized", "secret"]
+
+_SAME = 0.9
+_ALIKE = 0.6
+"""Shares of the words of two lines: that say the same, and that speak of the same."""
+
+_TELLING = ("number", "date", "negation")
+"""Differences that make a contradiction of it; two names are often two things."""
+
+_COMMON = 40
+"""A word that stands in more lines than this does not bring two of them together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A line of a memory file, with its number."""
+
+    path: str
+    number: int
+    text: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ailment:
+    """What is wrong with a line; `other` is the one that it does not go together with.
+
+    `detail` is the kind of secret, the difference of two lines, the days, or the size in bytes.
+    """
+
+    kind: AilmentKind
+    line: Said
+    other: Said | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Norms:
+    """`stale`: days without a confirmation; `budgets`: bytes of files by name, of others as of "note"."""
+
+    stale: int
+    budgets: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The history of memory, the newest version first, and the lines that people wrote by hand, by path.
+
+    Without versions neither age nor source is known.
+    """
+
+    versions: Sequence[Version] = ()
+    by_hand: Mapping[str, Collection[str]] = field(default_factory=dict)
+
+
+def examine(files: Mapping[str, bytes], past: Past, norms: Norms, now: datetime) -> Iterator[Ailment]:
+    """What a person should look at in these memory files, scope by scope. Changes nothing."""
+    lines = {path: _lines(path, data) for path, data in sorted(files.items())}
+    yield from (ailment for path, data in files.items() for ailment in _oversized(path, data, norms))
+    by_scope: defaultdict[str, list[Said]] = defaultdict(list)
+    for path, said in lines.items():
+        by_scope[scope_of(PurePosixPath(path))] += said
+    sourced, ages = _sourced(past), Ages(past.versions)
+    for said in by_scope.values():
+        yield from _pairs(said)
+        for line in said:
+            yield from _alone(line, ages, norms, now)
+            known = {(line.path, compared(line.text)), (line.path, "")}
+            if past.versions and not known & sourced:
+                yield Ailment("unsourced", line)
+
+
+def _lines(path: str, data: bytes) -> list[Said]:
+    text = data.decode("utf-8", "replace")
+    return [Said(path, number + 1, words) for number, words in facts_of(text)]
+
+
+def _oversized(path: str, data: bytes, norms: Norms) -> Iterator[Ailment]:
+    name = PurePosixPath(path).name
+    budget = norms.budgets.get(name) or (norms.budgets["note"] if is_note(PurePosixPath(path)) else 0)
+    if budget and len(data) > budget:
+        yield Ailment("oversized", Said(path, 1, name), detail=f"{len(data):,} > {budget:,}")
+
+
+def _alone(line: Said, ages: Ages, norms: Norms, now: datetime) -> Iterator[Ailment]:
+    if kind := refusal(line.text):
+        yield Ailment("secret", Said(line.path, line.number, ""), detail=kind.replace("_", " "))
+    age = ages.of_line(line.path, line.text)
+    if age and now - age.confirmed > timedelta(days=norms.stale):
+        yield Ailment("stale", line, detail=str((now - age.confirmed).days))
+
+
+def _pairs(lines: Sequence[Said]) -> Iterator[Ailment]:
+    for one, other in _neighbours(lines):
+        if compared(one.text) == compared(other.text):
+            yield Ailment("duplicate", other, one)
+            continue
+        share, differs = overlap(one.text, other.text), difference(one.text, other.text)
+        if share >= _SAME and differs is None:
+            yield Ailment("duplicate", other, one)
+        elif differs in _TELLING and overlap(_wordy(one.text), _wordy(other.text)) >= _ALIKE:
+            yield Ailment("contradiction", other, one, differs)
+
+
+def _wordy(text: str) -> str:
+    """Without the numbers, in which two lines may differ."""
+    return re.sub(r"\d+", "", text)
+
+
+def _neighbours(lines: Sequence[Said]) -> Iterable[tuple[Said, Said]]:
+    """Pairs of lines that share a word: only those can be about the same."""
+    holding: defaultdict[str, list[int]] = defaultdict(list)
+    for number, line in enumerate(lines):
+        for word in content_words(line.text):
+            holding[word].append(number)
+    pairs = {pair for numbers in holding.values() if len(numbers) <= _COMMON for pair in combinations(numbers, 2)}
+    return [(lines[one], lines[other]) for one, other in sorted(pairs)]
+
+
+def _sourced(past: Past) -> set[tuple[str, str]]:
+    """The lines of which a version says what they rest on. What people wrote by hand, they know themselves."""
+    found = {(path, compared(line)) for path, lines in past.by_hand.items() for line in lines}
+    for version in past.versions:
+        commit = parse(version.message)
+        for operation in commit.operations if commit else ():
+            if operation.messages and operation.verb in ("write", "merge"):
+                found.add((operation.file, ""))
+            elif operation.messages:
+                found.add((operation.file, compared(operation.text)))
+    return found

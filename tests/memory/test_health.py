@@ -1,0 +1,105 @@
+"""What a person should look at in memory, and whether one sees another's."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from nanobot.memory.canaries import leaks
+from nanobot.memory.commits import Commit, Operation, write
+from nanobot.memory.health import Ailment, Norms, Past, examine
+from nanobot.ports import Version
+from tests.fakes.clock import START
+
+MEMORY = "memory/MEMORY.md"
+NORMS = Norms(stale=90, budgets={"MEMORY.md": 200, "USER.md": 200, "note": 300})
+
+
+def found(files: Mapping[str, str], past: Past | None = None, *, days: int = 0) -> Sequence[Ailment]:
+    data = {path: text.encode() for path, text in files.items()}
+    return list(examine(data, past or Past(), NORMS, START + timedelta(days=days)))
+
+
+def told(files: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    return [(one.kind, one.line.place, one.detail) for one in found(files)]
+
+
+def version(*operations: Operation) -> Version:
+    message = write(Commit(kind="dream", subject="A dream", operations=operations))
+    return Version("a" * 40, None, "dream", "nanobot dream", START, message)
+
+
+def test_lines_that_say_the_same_are_named_with_their_places() -> None:
+    [one] = found({MEMORY: "# Memory\n- Likes green tea.\n- has a dog\n- likes green tea (2026-03-02)\n"})
+
+    assert (one.kind, one.line.place, one.other and one.other.place) == ("duplicate", f"{MEMORY}:4", f"{MEMORY}:2")
+
+
+def test_lines_that_differ_in_a_number_a_date_or_a_no_may_contradict_each_other() -> None:
+    assert told({MEMORY: "- the standup is at 9:30 daily\n- the standup is at 10:15 daily\n"}) == [
+        ("contradiction", f"{MEMORY}:2", "number")
+    ]
+    assert [kind for kind, *_ in told({MEMORY: "- eats meat on holidays\n- never eats meat on holidays\n"})] == [
+        "contradiction"
+    ]
+
+
+def test_two_names_are_two_things() -> None:
+    assert told({MEMORY: "- Ada works in the garden\n- Bob works in the garden\n"}) == []
+
+
+def test_the_same_in_two_scopes_is_nobodys_duplicate() -> None:
+    assert told({MEMORY: "- likes green tea\n", "people/telegram-5/MEMORY.md": "- likes green tea\n"}) == []
+
+
+def test_a_secret_is_named_by_its_kind_and_never_shown() -> None:
+    [one] = found({MEMORY: "- the password is hunter2-but-longer\n"})
+
+    assert (one.kind, one.line.place, one.line.text) == ("secret", f"{MEMORY}:1", "")
+    assert one.detail == "password"
+
+
+def test_what_is_longer_than_what_is_read_of_it_is_named() -> None:
+    assert [kind for kind, *_ in told({"USER.md": "# U\n" + "é" * 120})] == ["oversized"]
+    assert told({"memory/note.md": "x" * 290}) == []
+
+
+def test_what_was_not_said_again_for_long_is_stale() -> None:
+    past = Past([version(Operation("add", MEMORY, text="likes tea", messages=("m1",)))])
+
+    assert found({MEMORY: "- likes tea (2026-03-02)\n"}, past, days=90) == []
+    [one] = found({MEMORY: "- likes tea (2026-03-02)\n"}, past, days=92)
+    assert (one.kind, one.detail) == ("stale", "92")
+
+
+def test_a_line_of_which_nobody_knows_where_it_comes_from_is_unsourced() -> None:
+    past = Past(
+        [
+            version(
+                Operation("add", MEMORY, text="likes tea", messages=("m1",)),
+                Operation("add", MEMORY, text="has a dog"),
+                Operation("write", "memory/dogs.md", messages=("m2",)),
+            )
+        ],
+        {MEMORY: ["- sings"]},
+    )
+    files = {MEMORY: "- likes tea\n- has a dog\n- sings\n", "memory/dogs.md": "barks\n"}
+
+    assert [(one.kind, one.line.text) for one in found(files, past)] == [("unsourced", "- has a dog")]
+    assert found(files) == []  # without a history nothing is known
+
+
+def test_a_line_in_somebody_elses_prompt_or_search_is_a_leak() -> None:
+    lines = {"owner": ["- the safe is behind the clock", "- tea"], "person:x": ["- walnuts are the best"]}
+    prompts = {"owner": "tea. the safe is behind the clock", "person:x": "you know: The safe is  behind the clock. tea"}
+
+    seen = list(leaks(lines, prompts, lambda scope, words: ["Walnuts are the best"] if scope == "owner" else []))
+
+    assert [(leak.scope, leak.other, leak.door) for leak in seen] == [
+        ("owner", "person:x", "prompt"),
+        ("person:x", "owner", "search"),
+    ]
+
+
+def test_what_both_remember_is_no_leak() -> None:
+    lines = {"owner": ["- the bus leaves at nine"], "person:x": ["- the bus leaves at nine"]}
+
+    assert list(leaks(lines, dict.fromkeys(lines, "the bus leaves at nine"), lambda *_: [])) == []
