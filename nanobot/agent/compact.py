@@ -9,6 +9,7 @@ before the question, 23. Its own earlier answers do harm: it repeats them, in th
 import re
 from collections.abc import Iterable, Sequence
 
+from nanobot.memory.recall.reminding import shown_memories
 from nanobot.memory.wishes import remember_request
 from nanobot.transcript import Message
 
@@ -54,7 +55,7 @@ def compact_messages(soul: str, facts: str, replay: Sequence[Message]) -> list[M
     if question is None:
         return [Message(role="system", content=_character(soul))]
     earlier = said[: said.index(question)]
-    known = [*_statements(earlier), *_facts(facts)]  # what was written down counts more
+    known = [*_recalled(question), *_statements(earlier), *_facts(facts)]  # what was written down counts more
     fact = _most_relevant(known, question.content or "")
     asked = Message(role="user", content=question.content, files=question.files, turn=question.turn)
     if fact is None:
@@ -89,6 +90,12 @@ def _statements(earlier: Iterable[Message]) -> list[str]:
     wished = (remember_request(text) or text for text in texts if len(text) <= LENGTH)
     said = (sentence for text in wished for sentence in _sentences(text))
     return [sentence for sentence in said if _OF_ONESELF.search(sentence) and not sentence.endswith(("?", "？"))]
+
+
+def _recalled(question: Message) -> list[str]:
+    """What a search found for this question in earlier conversations and notes."""
+    said = (sentence for row in shown_memories(question.context or "") for sentence in _sentences(row))
+    return [sentence for sentence in said if not sentence.endswith(("?", "？"))]
 
 
 def _sentences(text: str) -> list[str]:

@@ -206,3 +206,17 @@ async def test_without_an_index_the_bot_answers_all_the_same(tmp_path: Path) -> 
         await talking.bot.ask("Who is our dentist?", at=HERE)
         await asyncio.sleep(0)
         assert (await talking.bot.ask("Who is our dentist?", at=HERE)).text == "fine"
+
+
+async def test_a_small_model_reads_the_one_thing_that_it_should_know(tmp_path: Path) -> None:
+    talking = Talking(tmp_path, compact=True)
+    talking.past("My dog is called Pixel. He is a beagle.", "Our dentist is Doctor Okafor.")
+    async with talking.running():
+        await talking.bot.ask("What is my dog called?", at=HERE)
+        read = "\n".join(message.content or "" for message in talking.llm.requests[-1].messages)
+
+    line = (await talking.bot.store.messages(HERE.session_key))[0]
+    assert (line.context or "").count("\n- ") == 1
+    assert "Dog: Pixel" in read
+    assert "Okafor" not in read
+    assert "relevant_memories" not in read

@@ -99,10 +99,13 @@ class Memories:
 
     async def relevant(self, message: str, authority: Authority, *, k: int) -> Sequence[Hit]:
         """What is worth knowing when a message is answered; nothing if that cannot be found out in a moment."""
-        if self._recall is None or not may_touch(authority, authority.scope):
+        if not may_touch(authority, authority.scope):
             return ()
         try:
             async with asyncio.timeout(HASTE):
+                await self._tried.wait()  # only the first turn of a process ever does
+                if self._recall is None:
+                    return ()
                 await self._up_to_date(partial(self._keeper.look, authority.scope.name), _LOOK)
                 within = Within(scopes=frozenset({authority.scope.name}))
                 now = self._clock.now()
