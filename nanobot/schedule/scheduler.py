@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from nanobot.errors import StoreError
-from nanobot.ports import Clock, JobTimes, When
+from nanobot.ports import Clock, Cron, JobTimes, When
 from nanobot.schedule.triggers import check, next_time
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class Scheduler:
             self._timers = AsyncIOScheduler(timezone=self._local())
             self._timers.start()
             try:
+                await self._know_all()
                 for name in self._jobs:
                     self._set_timer(name)
                 await asyncio.Event().wait()
@@ -70,7 +71,14 @@ class Scheduler:
                 self._timers.shutdown(wait=False)
                 self._timers = None
 
+    async def _know_all(self) -> None:
+        """A rule counts from when it was first known: else one that is missed each day would never be overdue."""
+        for name, job in self._jobs.items():
+            if isinstance(job.when, Cron) and self._times.last(name) is None:
+                await self._note(name)
+
     async def run_overdue(self) -> None:
+        await self._know_all()
         for name in list(self._jobs):
             if self._due(name) <= self._clock.now().astimezone(UTC):
                 await self._work(name)
@@ -91,14 +99,17 @@ class Scheduler:
 
     async def _work(self, name: str) -> None:
         log.debug("job %s begins", name)
-        try:
-            await self._times.note(name, self._clock.now())
-        except StoreError as error:
-            log.warning("job %s: %s; after a restart it may begin too early", name, error)
+        await self._note(name)
         try:
             await self._jobs[name].work()
         except Exception:  # the boundary of a job
             log.exception("job %s failed", name)
+
+    async def _note(self, name: str) -> None:
+        try:
+            await self._times.note(name, self._clock.now())
+        except StoreError as error:
+            log.warning("job %s: %s; after a restart it may begin too early", name, error)
 
     def _due(self, name: str) -> datetime:
         return next_time(self._jobs[name].when, self._times.last(name), self._clock.now(), self._local())

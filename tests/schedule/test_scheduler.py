@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.ops.clock import SystemClock
-from nanobot.ports import Every
+from nanobot.ports import Cron, Every
 from nanobot.schedule.scheduler import Scheduler
 from nanobot.store.job_times import JobTimesFile
 from tests.fakes.clock import FakeClock
@@ -91,3 +91,15 @@ def test_a_time_that_cannot_be_read_counts_as_never(tmp_path: Path) -> None:
 
     assert times.last("a") is None
     assert times.last("b") == datetime(2026, 11, 30, 9, tzinfo=UTC)
+
+
+async def test_a_rule_that_was_missed_is_overdue_also_if_it_never_came_true_while_a_process_ran(tmp_path: Path) -> None:
+    clock, done = FakeClock(), asyncio.Semaphore(0)
+    for _ in range(2):  # two processes
+        jobs = Scheduler(JobTimesFile(tmp_path / "job_times.json"), clock, UTC)
+        jobs.add("dream", Cron("0 3 * * *"), counting(done))
+        await jobs.run_overdue()
+        clock.advance(86_400)
+
+    await done.acquire()
+    assert done.locked()

@@ -58,10 +58,9 @@ class SqliteRecallIndex:
             self._counts, self._counted = {}, texts
         known = self._counts
         for word in words:
-            if word not in known:
-                rows = self.database.rows("SELECT doc FROM vocabulary WHERE term = ?", (word,))
-                known[word] = rows[0][0] if rows else 0
-        return {word: known[word] for word in words if known[word]}
+            if word not in known:  # one that never was said is not kept: it may be said next
+                known.update(self.database.rows("SELECT term, doc FROM vocabulary WHERE term = ?", (word,)))
+        return {word: known[word] for word in words if word in known}
 
     def starting_with(self, prefix: str, limit: int) -> Mapping[str, int]:
         return dict(
@@ -100,7 +99,7 @@ class SqliteRecallIndex:
         marks = ",".join(str(int(key)) for key in keys)
         rows = self.database.rows(
             f"SELECT DISTINCT {_SAID} FROM said AS found"  # noqa: S608 - whole numbers only
-            " JOIN said ON said.file = found.file AND said.position BETWEEN found.position - ? AND found.position + ?"
+            " CROSS JOIN said ON said.file = found.file AND said.position BETWEEN found.position - ? AND found.position + ?"
             " AND said.scope = found.scope"
             " JOIN file ON file.id = said.file LEFT JOIN speaker ON speaker.id = said.speaker"
             f" WHERE found.key IN ({marks})",
@@ -111,8 +110,9 @@ class SqliteRecallIndex:
     def related(self, keys: Sequence[int]) -> Mapping[int, Sequence[Related]]:
         marks = ",".join(str(int(key)) for key in keys)
         rows = self.database.rows(
-            "SELECT said.key, link.kind, file.path, first.text FROM said JOIN link ON link.file = said.file"  # noqa: S608 - whole numbers only
-            " JOIN file ON file.folded = link.folded JOIN said AS first ON first.file = file.id AND first.position = 0"
+            "SELECT said.key, link.kind, file.path, first.text FROM said CROSS JOIN link ON link.file = said.file"  # noqa: S608 - whole numbers only
+            " CROSS JOIN file ON file.folded = link.folded"  # in this order: SQLite would begin at the wrong end
+            " CROSS JOIN said AS first ON first.file = file.id AND first.position = 0"
             f" WHERE said.key IN ({marks}) AND first.scope = said.scope ORDER BY link.rowid"
         )
         found: defaultdict[int, list[Related]] = defaultdict(list)
