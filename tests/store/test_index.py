@@ -95,6 +95,15 @@ def test_what_appears_grows_and_vanishes_is_followed(home: Home) -> None:
     home.check()
 
 
+def test_a_word_is_found_as_soon_as_it_was_said_also_if_it_was_looked_for_before(home: Home) -> None:
+    home.append(*(message(number, f"about the garden, {number}") for number in range(200)))
+    home.indexer.sync()
+    assert home.found("walrus") == []
+    home.append(message(200, "my walrus is called Otto"))
+    home.indexer.sync()
+    assert home.found("walrus")[0] == "m200"
+
+
 def test_a_line_that_was_taken_out_is_found_no_more(home: Home) -> None:
     home.append(message(1, "the secret garden"), message(2, "the kitchen"))
     home.indexer.sync()
