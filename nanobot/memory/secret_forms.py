@@ -116,8 +116,16 @@ _NAMED_KEY = (
 )
 
 
+_WORD = r"(?:[^\s:：=>.,;!?\"'。，；！？]|[.'](?=\w)){1,30}"
+_OF = rf"(?:\s+(?:of|for|to|on|at|from)(?:\s+{_WORD}){{1,4}}?)"  # what it opens
+_LOCKS = (
+    r"(?:safe|vault|door|front door|alarm|gate|lock|padlock|garage|locker|key ?box|card|phone|house|flat|entrance"
+    r"|building|bike|suitcase|burglar alarm|sim)"
+)
+
+
 def _called(names: str, value: str = _VALUE) -> re.Pattern[str]:
-    return re.compile(names + _IS + value, re.IGNORECASE)
+    return re.compile(f"{names}{_OF}?{_IS}{value}", re.IGNORECASE)
 
 
 _IN_WORDS: Sequence[tuple[SecretKind, re.Pattern[str], Callable[[_Value], bool]]] = (
@@ -132,6 +140,15 @@ _IN_WORDS: Sequence[tuple[SecretKind, re.Pattern[str], Callable[[_Value], bool]]
         _called(
             r"(?:(?<![A-Za-z])(?:otp|cvv|(?:verification|one-time|2fa|security|recovery|backup|unlock) codes?)"
             r"|验证码|动态码|恢复码|解锁码)",
+            r"(?P<value>[A-Za-z0-9-]*\d[A-Za-z0-9-]{2,})",
+        ),
+        _is_code,
+    ),
+    (
+        "password",
+        _called(
+            rf"(?:(?<![A-Za-z])(?:{_LOCKS} (?:code|combination)"
+            rf"|(?:code|combination)\s+(?:of|for|to|on)\s+(?:{_WORD}\s+){{0,3}}?{_LOCKS}(?!\w))|门禁码|门锁码)",
             r"(?P<value>[A-Za-z0-9-]*\d[A-Za-z0-9-]{2,})",
         ),
         _is_code,
@@ -163,7 +180,7 @@ _NO_SECRET = re.compile(
     re.IGNORECASE,
 )
 _MEASURE = re.compile(
-    r"\d+\s*-?(?:characters?|chars?|letters|digits|words|bits?|bytes?|tokens?|days?|months?|years?|times"
+    r"\d+\s*-?(?:characters?|chars?|lines|letters|digits|words|bits?|bytes?|tokens?|days?|months?|years?|times"
     r"|位|个|字|天|年|月)",
     re.IGNORECASE,
 )

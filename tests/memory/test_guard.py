@@ -42,6 +42,21 @@ SECRETS = {
     "银行卡pin码是 4711": "password",
     "验证码是 883921": "password",
     "pass\u200bword: hunter2": "password",
+    "The password of the alarm: tr0ub4dor&3x-Vault": "password",
+    "my password for the alarm is tr0ub4dor&3x-Vault": "password",
+    "The password for my account at example.org is swordfish": "password",
+    "the passcode to Ada's old phone = 84fe1": "password",
+    "The PIN of my card is 4711": "password",
+    "the verification code for the bank: 493822": "password",
+    "the api key for the weather is a1b2c3d4e5f6": "key",
+    "The code of the safe is 88-12-44": "password",
+    "The code for the garage door is 2580": "password",
+    "our alarm code is 2580#": "password",
+    "the combination of my bike lock: 4711": "password",
+    "the seed phrase of my wallet: abandon ability able about": "private_key",
+    "保险箱的密码是 88-12-44": "password",
+    "报警器的口令：tr0ub4dor&3x-Vault": "password",
+    "门禁码是 2580": "password",
 }
 
 HARMLESS = [
@@ -95,6 +110,17 @@ HARMLESS = [
     "密码管理器：KeePass",
     "我喜欢密码学",
     "会议号是 123456",
+    "the password of the old account was changed",
+    "the password for the router is on the fridge",
+    "The password of the wifi is weak.",
+    "the code of the project is on GitHub",
+    "the code of conduct is long",
+    "the postal code of Hamburg is 20095",
+    "the code for the door sensor is 300 lines long",
+    "the token for the API is expired",
+    "the secret of the house is 100 years of care",
+    "保险箱的密码在抽屉里",
+    "项目的代码是 2024 年写的",
 ]
 
 
