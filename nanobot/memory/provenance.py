@@ -77,7 +77,8 @@ class Provenance:
         if entry is None:
             return Why(line, None, Testimony((), 0), back=back)
         told = [operation for operation in entry.operations if operation.file == line.path]
-        operation = next((one for one in told if _is_about(one, line)), None)
+        exact = (one for one in told if _is_exactly(one, line))
+        operation = next(exact, None) or next((one for one in told if _is_about(one, line)), None)
         names = operation.messages if operation else tuple(name for one in told for name in one.messages)
         testimony = await self._hear(entry, tuple(dict.fromkeys(names)), line, scope)
         return Why(line, entry, testimony, operation, back)
@@ -110,6 +111,10 @@ def _is_about(operation: Operation, line: Line) -> bool:
     """Whether an operation on the line's file may have brought it."""
     if operation.verb in ("write", "merge"):
         return True
+    return _is_exactly(operation, line)
+
+
+def _is_exactly(operation: Operation, line: Line) -> bool:
     return operation.verb in ("add", "replace") and compared(operation.text) == compared(line.text)
 
 

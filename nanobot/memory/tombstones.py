@@ -5,6 +5,7 @@ import json
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Literal, get_args
 
 from nanobot.memory.alike import overlap
@@ -65,6 +66,11 @@ class Tombstone:
     def covers(self, evidence: Iterable[Collection[str]]) -> bool:
         """Whether all of this evidence is the old one. Each piece comes with every name that it goes by."""
         return all(any(map(self._knows, names)) for names in evidence)
+
+    def is_before(self, at: str) -> bool:
+        """Whether something was said after this was undone: not in the same second, and not if a time is unreadable."""
+        mine, other = _moment(self.at), _moment(at)
+        return mine is not None and other is not None and mine < other.replace(microsecond=0)
 
     def forgotten(self) -> "Tombstone":
         """What remains of it after a forget."""
@@ -138,6 +144,14 @@ def read(files: Mapping[str, bytes]) -> Mapping[str, Tombstone]:
 
 def _texts(value: object) -> tuple[str, ...]:
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+
+def _moment(at: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.astimezone()
 
 
 def _lines(claim: str) -> list[str]:

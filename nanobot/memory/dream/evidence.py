@@ -1,8 +1,8 @@
 """What an operation rests on: looked up in the episodes and the sessions, not believed."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 
@@ -18,14 +18,23 @@ _COUNTS = {True: (Origin.OWNER,), False: (Origin.OWNER, Origin.PERSON)}
 """Whose words are one's own: in the owners' memory only an owner's."""
 
 
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What a person whose memory this is said by themselves: every name that it goes by, and when (RFC 3339)."""
+
+    names: frozenset[str]
+    at: str
+    text: str
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Messages, or whole episodes where messages are not known.
 
     `ids` are as they stand in the commit: `session#id` of messages, or `episode:42`. `origin` is the least of all that
     is named, `day` that of the newest episode. `said` is all that it says; `own` says whether a person whose memory
-    this is speaks in it; `owner_words` is what owners themselves said. `pieces` holds, for each of them, every name
-    that its episode and the messages in that go by.
+    this is speaks in it; `owner_words` is what owners themselves said. `spoken` holds their messages, without those
+    that quote somebody; where no message is on disk any more, what the episode tells of a person's words.
     """
 
     ids: tuple[str, ...]
@@ -34,7 +43,7 @@ class Evidence:
     said: str
     own: bool
     owner_words: str = ""
-    pieces: tuple[frozenset[str], ...] = ()
+    spoken: tuple[Spoken, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,7 +71,8 @@ class _Told:
         messages = [one for one in self.messages if one.id in fact.messages or self._full(one.id) in fact.messages]
         if not messages or len(messages) < len(set(fact.messages)):
             whole = self.whole
-            return Evidence(whole.ids, whole.origin, whole.day, fact.text, whole.own, whole.owner_words, whole.pieces)
+            spoken = whole.spoken if self.messages else tuple(replace(one, text=fact.text) for one in whole.spoken)
+            return replace(whole, said=fact.text, spoken=spoken)
         ids = [self._full(message.id) for message in messages]
         return self._evidence(ids, [fact.text], messages, least(*map(origin_of, messages)))
 
@@ -74,7 +84,7 @@ class _Told:
         return f"{self.episode.session}#{message}"
 
     def _evidence(
-        self, ids: Iterable[str], texts: Iterable[str], messages: Sequence[Message], origin: Origin
+        self, ids: Iterable[str], texts: Sequence[str], messages: Sequence[Message], origin: Origin
     ) -> Evidence:
         own = _COUNTS[self.episode.scope.is_owner]
         by_people = [message for message in messages if message.role == "user"]
@@ -86,8 +96,16 @@ class _Told:
             said="\n".join([*texts, *(message.content or "" for message in messages)]),
             own=believed or any(_speaker(message) in own and message.content for message in by_people),
             owner_words="\n".join(m.content or "" for m in by_people if _speaker(m) is Origin.OWNER),
-            pieces=(self.names,),
+            spoken=tuple(self._spoken(texts, by_people)),
         )
+
+    def _spoken(self, texts: Iterable[str], by_people: Sequence[Message]) -> Iterator[Spoken]:
+        own = _COUNTS[self.episode.scope.is_owner]
+        if not self.messages and self.episode.origin in own:
+            yield Spoken(self.names, self.episode.timestamp, "\n".join(texts))
+        for message in by_people:
+            if message.content and origin_of(message) in own:
+                yield Spoken(frozenset({message.id, self._full(message.id)}), message.at, message.content)
 
 
 class Witnesses:
@@ -132,7 +150,7 @@ def together(all_of: Sequence[Evidence]) -> Evidence:
         said="\n".join(one.said for one in all_of),
         own=any(one.own for one in all_of),
         owner_words="\n".join(one.owner_words for one in all_of),
-        pieces=tuple(piece for one in all_of for piece in one.pieces),
+        spoken=tuple(words for one in all_of for words in one.spoken),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from nanobot.memory.commits import Operation
+from nanobot.memory.dream.again import check_return
 from nanobot.memory.dream.ages import Ages
 from nanobot.memory.dream.draft import Draft
 from nanobot.memory.dream.editing import Change, apply, facts_of, is_same
@@ -112,16 +113,13 @@ class Gate:
             raise Refused("share", "That would drop too many notes at once. Keep the others.")
 
     def _check_undone(self, change: Change, evidence: Evidence | None) -> str:
-        """What the commit says if new evidence brings back what was undone. Raises Refused if only the old does."""
-        pieces = evidence.pieces if evidence else ()
+        """What the commit says if new words bring back what was undone. Raises Refused if there are none."""
+        spoken = evidence.spoken if evidence else ()
         remark = ""
         for undone, claim in _claims(change):
             for tombstone in self._tombstones:
-                if not tombstone.is_about(undone, claim):
-                    continue
-                if tombstone.covers(pieces):
-                    raise Refused("undone", f"{claim[:80]!r} was undone by a person. Do not bring it back.")
-                remark = f"was undone on {tombstone.at[:10]}; this evidence is new"
+                if tombstone.is_about(undone, claim) and check_return(tombstone, claim, spoken):
+                    remark = f"was undone on {tombstone.at[:10]}; this evidence is new"
         return remark
 
 

@@ -43,6 +43,11 @@ def check_support(texts: Sequence[str], said: str) -> None:
             raise Refused("unsupported", f"What it rests on does not say: {text[:80]!r}. Leave it out.")
 
 
+def without_who(text: str) -> str:
+    """A text without whom it is about: nobody calls themselves "the user"."""
+    return _WHO.sub(" ", text)
+
+
 def _check_rule(text: str, evidence: Evidence) -> None:
     """An owner must have said it, in about these words; addresses, commands and numbers exactly so."""
     if evidence.origin is not Origin.OWNER:
@@ -54,5 +59,5 @@ def _check_rule(text: str, evidence: Evidence) -> None:
 
 
 def _support(text: str, said: str) -> float:
-    words = content_words(_WHO.sub(" ", text))
+    words = content_words(without_who(text))
     return len(words & content_words(said)) / len(words) if words else 1.0
