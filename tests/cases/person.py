@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,11 +108,16 @@ class Desk:
     def session(self) -> Path:
         return self.workspace.sessions / HERE.channel / f"{HERE.chat}.jsonl"
 
-    def configure(self, preset: Mapping[str, object] | None = None, **settings: object) -> None:
-        """Write the configuration: one model, the fake server, and whatever else is given."""
+    def configure(self, preset: Mapping[str, object] | None = None, **settings: Any) -> None:
+        """Write the configuration: one model, the fake server, and whatever else is given.
+
+        What was said is archived without asking it: a compact preset is not asked for summaries.
+        """
         self.home.mkdir(mode=0o700, exist_ok=True)
         model = {"base_url": self.server.base_url, "model": "fake", "attempts": 1, **(preset or {})}
-        config = {"models": {"fake": model}, "model": "fake", "language": "en", **settings}
+        memory = {"dream": {"model": "aside"}, **(settings.pop("memory", None) or {})}
+        models = {"fake": model, "aside": {"base_url": self.server.base_url, "model": "none", "profile": "compact"}}
+        config = {"models": models, "model": "fake", "language": "en", "memory": memory, **settings}
         (self.home / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
 
     @asynccontextmanager

@@ -93,7 +93,7 @@ async def test_where_only_a_list_of_commands_counts_no_spelling_gets_around_it(d
     assert "git status" in results[0]
     assert not list(desk.workspace.root.rglob("pwn"))
     assert (desk.workspace.root / "kept").is_dir()
-    assert {line["type"] for line in desk.lines()} <= {"session", "message"}
+    assert {line["type"] for line in desk.lines()} <= {"session", "message", "archived"}
 
 
 async def test_a_command_sees_neither_keys_nor_tokens(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

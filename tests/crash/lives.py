@@ -89,7 +89,15 @@ class Lives:
         self._lines = 0
         home.mkdir(mode=0o700)
         model = {"base_url": server.base_url, "model": "fake", "attempts": 1}
-        config = {"models": {"fake": model}, "model": "fake", "language": "en", "tools": {"exec": {"owner": "allow"}}}
+        aside = {**model, "profile": "compact"}  # is not asked for summaries
+        memory = {"dream": {"model": "aside"}}
+        config = {
+            "models": {"fake": model, "aside": aside},
+            "memory": memory,
+            "model": "fake",
+            "language": "en",
+            "tools": {"exec": {"owner": "allow"}},
+        }
         (home / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
 
     async def live(
