@@ -44,7 +44,6 @@ from nanobot.lanes import Lanes
 from nanobot.llm.local import is_installed
 from nanobot.memory.dream.batch import Stores
 from nanobot.memory.dream.dream import Dream
-from nanobot.memory.guard import objection
 from nanobot.memory.recall.memories import Memories
 from nanobot.memory.strategies import STRATEGIES
 from nanobot.memory.tool_changes import ToolChanges
@@ -231,11 +230,12 @@ def build_bot(
 def _tools(ground: Ground, questions: Questions, memory: Remembered) -> Sequence[Tool]:
     tools = ground.config.tools
     rules = tools.exec
+    changes = ToolChanges(memory.keeping)
     return builtin_tools(
         ground.workspace,
         asker=questions,
         allowed_dirs=tools.allowed_dirs,
         exec_policy=ExecPolicy(owner=rules.owner, member=rules.member, allow=rules.allow, timeout=rules.timeout),
-        remembering=Remembering(objection, memory.shelves.written, ToolChanges(memory.keeping).keep),
+        remembering=Remembering(changes.objection, memory.shelves.written, changes.keep),
         file_lock=memory.files,
     )

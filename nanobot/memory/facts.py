@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from nanobot.authority import Origin
 from nanobot.errors import VersionError
 from nanobot.i18n import Language, say
 from nanobot.memory.clean import cleaned
@@ -15,6 +16,7 @@ from nanobot.memory.index import lines_of, newline_of, split, without_index
 from nanobot.memory.keeping import Asked, Keeping
 from nanobot.memory.markdown import headings
 from nanobot.memory.notebook import Notebook
+from nanobot.memory.rules import is_order
 from nanobot.memory.secret_forms import SecretKind
 from nanobot.ports import Clock, Edit, MemoryStore
 
@@ -22,7 +24,7 @@ HEADING = "Remembered"
 MOST = 2000
 """Characters of one fact; more is a note."""
 
-Outcome = Literal["saved", "known", "secret", "too_long", "nothing"]
+Outcome = Literal["saved", "known", "secret", "order", "too_long", "nothing"]
 
 _TRIES = 5
 
@@ -37,6 +39,7 @@ class Remembered:
     saved     `line` stands in MEMORY.md now; `in_view` is False if the file is too long for the prompt to reach it
     known     it was there already, as `line`
     secret    refused: the text holds a secret of this kind
+    order     refused: it tells the bot what to do, and somebody but the owner may be behind it
     too_long  refused: longer than MOST characters
     nothing   there was nothing in it
     """
@@ -74,15 +77,25 @@ class Facts:
         self._keeping = keeping
 
     async def remember(self, text: str, asked: Asked) -> Remembered:
-        """Save a fact as a line of MEMORY.md, unless the guard refuses it. Raises StoreError; then nothing changed."""
+        """Save a fact as a line of MEMORY.md, unless it is a secret or an order of somebody but the owner.
+
+        Raises StoreError; then nothing changed.
+        """
         if len(text.strip()) > MOST:  # first, since the guard takes its time over a long text
             return Remembered("too_long")
         fact = await asyncio.to_thread(_fact, text)
         if isinstance(fact, Remembered):
             return fact
+        if await asyncio.to_thread(is_order, text) and not await self._may_order(asked):
+            return Remembered("order")
         if self._keeping and (remembered := await self._keep(fact, asked, self._keeping)):
             return remembered
         return await asyncio.to_thread(self._save, fact)
+
+    async def _may_order(self, asked: Asked) -> bool:
+        if self._keeping is None:
+            return asked.authority.origin is Origin.OWNER
+        return (await self._keeping.grounds(asked)).may_order
 
     async def _keep(self, fact: str, asked: Asked, keeping: Keeping) -> Remembered | None:
         """Save it as a version of its own; None if that cannot be done."""

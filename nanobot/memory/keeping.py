@@ -1,7 +1,7 @@
 """Changes of long-term files that somebody asked for, each kept as a version with its reason."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -10,6 +10,7 @@ from nanobot.errors import StoreError, VersionError
 from nanobot.memory import commits
 from nanobot.memory.commits import Commit
 from nanobot.ports import Caller, Edit, SessionStore, VersionStore
+from nanobot.transcript import Message
 
 log = logging.getLogger(__name__)
 
@@ -34,10 +35,19 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What a change rests on: ids of messages as `session#id`, and how far the words behind it can be trusted."""
+    """What a change rests on: ids of messages as `session#id`, and how far the words behind it can be trusted.
+
+    `heard` leaves out what the memory itself brought up: it has been let in before.
+    """
 
     messages: tuple[str, ...]
     origin: Origin
+    heard: Origin
+
+    @property
+    def may_order(self) -> bool:
+        """Whether nobody but an owner can be behind it, so that it may say what the bot is to do."""
+        return self.heard is Origin.OWNER
 
 
 class Keeping:
@@ -55,17 +65,18 @@ class Keeping:
         """What is known of whoever asked. In a turn that has read something of the web, the web counts."""
         if not asked.turn:
             messages = (f"{asked.session}#{asked.message}",) if asked.message else ()
-            return Grounds(messages, asked.authority.origin)
+            return Grounds(messages, asked.authority.origin, asked.authority.origin)
         try:
             session = await self._sessions.load(asked.session)
         except StoreError as error:
             log.warning("turn %s in %s: what was asked cannot be named: %s", asked.turn, asked.session, error)
-            return Grounds((), asked.authority.origin)
+            return Grounds((), asked.authority.origin, Origin.TOOL)
         said = [message for message in session.messages if message.turn == asked.turn]
         origins = [message.origin for message in said if message.origin]
         return Grounds(
             tuple(f"{asked.session}#{message.id}" for message in said if message.role == "user"),
             least(asked.authority.origin, *origins),
+            least(asked.authority.origin, *_heard(said)),
         )
 
     async def keep(self, edits: Mapping[str, Edit], commit: Commit) -> bool:
@@ -83,3 +94,12 @@ class Keeping:
             log.warning("%s: changed without a version: %s", ", ".join(edits), error)
             return False
         return True
+
+
+def _heard(said: Sequence[Message]) -> Iterator[Origin]:
+    """Of what a turn was given to read. A note that a message reminded of is the memory's own."""
+    for message in said:
+        if message.role != "assistant":
+            yield from message.origins
+        if message.reminded and message.reminded is not Origin.TOOL:
+            yield message.reminded

@@ -2,6 +2,8 @@
 
 import re
 
+from nanobot.memory.clean import cleaned, narrow
+
 _DO = (
     r"(?:run|execute|send|forward|post|upload|share|transmit|leak|reveal|print|call|fetch|download|open|visit|install"
     r"|delete|erase|remove|ignore|disregard|forget|obey|follow|reply|respond|answer|say|tell|greet|include|append"
@@ -46,6 +48,13 @@ _CHINESE = (
     r"^\W*(?:请)?(?:把|将)?.{0,20}(?:执行|运行|发送到|发给|转发给?|上传到?)\s*.{0,20}(?:https?://|命令|脚本|`)",
     r"(?:每次|每当|一旦|只要|如果).{0,30}(?:就|都|必须|务必|请|先)(?:要|得|会)?.{0,6}(?:执行|运行|发送|转发|上传|回答|回复|调用|访问|打开|删除|说)",
 )
+_ABOUT_THEM = re.compile(  # how somebody is called, and what they want known, is about them
+    r"^\W*(?:from now on,? )?(?:(?:you (?:can|may|should|must)|i(?:'d| would)? (?:want|like) you to|please|always|never"
+    r"|do not|don'?t) ){0,3}call me \w+(?: \w+)?(?: from now on)?\W*$"
+    r"|^\W*(?:从现在(?:起|开始)|今后|以后)(?:请)?(?:都)?叫我\w{1,6}\W*$"
+    r"|\byou should know\b",
+    re.IGNORECASE | re.MULTILINE,
+)
 _RULES = re.compile("|".join(f"(?:{pattern})" for pattern in (*_ENGLISH, *_CHINESE)), re.IGNORECASE | re.MULTILINE)
 
 
@@ -55,3 +64,12 @@ def is_rule(text: str) -> bool:
     "Ada always takes the early train" and "never eats meat" tell what is so; "always take", "the bot must" do not.
     """
     return bool(_RULES.search(text))
+
+
+def is_order(text: str) -> bool:
+    """Whether what somebody wants remembered orders the bot about; how they like to be called does not.
+
+    Invisible characters, wide letters and line ends hide nothing.
+    """
+    plain = _ABOUT_THEM.sub("", narrow(cleaned(text)))
+    return is_rule(plain) or is_rule(" ".join(plain.split()))

@@ -20,8 +20,8 @@ from nanobot.tools.edit import replace
 from nanobot.tools.paths import Place
 from nanobot.tools.text import Text, decode
 
-Guard = Callable[[str], str | None]
-"""Reads a text that is to be remembered; returns why it must not be, or None."""
+Guard = Callable[[PurePosixPath, str, Caller], Awaitable[str | None]]
+"""Reads what is new in a file that is remembered, by its path in the workspace; returns why it must not be, or None."""
 
 OnNote = Callable[[Path], str]
 """Told of a file under memory/ that was written; returns its line in the index of notes ("" if it has none)."""
@@ -83,18 +83,21 @@ class Writer:
         draft = await asyncio.to_thread(make, caller.authority)
         if len(draft.after) > MAX_FILE:
             raise ToolError(f"That is too much for one file: {len(draft.after):,} bytes, the limit is {MAX_FILE:,}.")
-        if reason := await asyncio.to_thread(self._objection, draft):
+        if reason := await self._objection(draft, caller):
             raise ToolError(f"{draft.place.name} was not changed: {reason}")
         if draft.place.is_guarded:
             await self._ask(draft, caller)
         if not await self._is_kept(draft, caller):
             await asyncio.to_thread(self.disk.replace, draft.place, draft.before, draft.after)
         line = await asyncio.to_thread(self._index_line, draft.place)
-        return ToolResult(f"{draft.done} Its line in the index: {line}" if line else draft.done)
+        done = f"{draft.done} Its line in the index: {line}" if line else draft.done
+        return ToolResult(done, caller.authority.origin)  # it tells nothing that the turn did not hold already
 
-    def _objection(self, draft: Draft) -> str | None:
-        guard = self._remembering.guard
-        return guard(_added(draft)) if guard and draft.place.is_remembered else None
+    async def _objection(self, draft: Draft, caller: Caller) -> str | None:
+        guard, place = self._remembering.guard, draft.place
+        if guard is None or not place.is_remembered:
+            return None
+        return await guard(place.inside, await asyncio.to_thread(_added, draft), caller)
 
     def _index_line(self, place: Place) -> str:
         on_note = self._remembering.on_note

@@ -44,7 +44,8 @@ class Desk:
         self.shelves = Shelves(
             workspace, lambda path: MemoryFolder(path, documents), read_frontmatter, clock, 32_768, self.keeping
         )
-        remembering = Remembering(on_note=self.shelves.written, keep=ToolChanges(self.keeping).keep)
+        changes = ToolChanges(self.keeping)
+        remembering = Remembering(changes.objection, self.shelves.written, changes.keep)
         self.person = Person()
         self._tools = {
             tool.spec.name: tool for tool in builtin_tools(workspace, asker=self.person, remembering=remembering)

@@ -4,7 +4,7 @@ import asyncio
 import os
 import stat
 import threading
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 from hypothesis import given
@@ -210,7 +210,10 @@ async def test_the_result_of_a_note_states_its_line_in_the_index(tmp_path: Path)
 
 @pytest.mark.parametrize("path", ["memory/x.md", "USER.md", "SOUL.md", "./user.md"])
 async def test_what_must_not_be_remembered_is_refused_with_the_reason(tmp_path: Path, path: str) -> None:
-    desk = Desk(tmp_path, guard=lambda text: "it holds a password." if "hunter2" in text else None)
+    async def guard(path: PurePosixPath, added: str, caller: Caller) -> str | None:
+        return "it holds a password." if "hunter2" in added else None
+
+    desk = Desk(tmp_path, guard=guard)
     desk.put(path, "old: hunter2\nline\n")
     refusal = await desk.refusal("edit_file", path=path, old_text="line", new_text="new: hunter2")
     assert "it holds a password" in refusal
