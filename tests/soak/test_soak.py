@@ -159,7 +159,7 @@ class Soak:
         )
 
     async def misbehave(self) -> None:
-        """From when each chat is known: what others say on Discord while the connection is cut is lost, as documented."""
+        """From when each chat is known: what others say on Discord meanwhile is lost, as documented."""
         while not all(talk.is_answered(0) for talk in self.talks):  # noqa: ASYNC110  the fakes have no common event
             await asyncio.sleep(0.1)
         while True:
