@@ -22,7 +22,7 @@ check: $(VENV)/.dev  ## Lint, format, types, layers
 	@$(BIN)/lint-imports --no-cache
 
 test: $(VENV)/.dev   ## Run the tests
-	@$(BIN)/pytest -m "not slow"
+	@$(BIN)/pytest -m "not slow" -o faulthandler_exit_on_timeout=true
 
 crash: $(VENV)/.dev  ## kill -9 at random moments, then look what is left
 	@$(BIN)/pytest -n 0 -m slow tests/crash tests/bus tests/memory/forget

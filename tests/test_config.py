@@ -361,6 +361,7 @@ def test_a_message_shows_no_secret(text: str, refuses: Callable[..., str]) -> No
 )
 @example(data=b"<<: {model: x}")
 @example(data=b"agent: {<<: 3}")
+@example(data=b"0\n\n0")
 def test_whatever_a_file_holds_it_loads_or_says_in_one_line_why_not(data: bytes, loads: Loads) -> None:
     try:
         said = repr(loads(data))

@@ -75,6 +75,7 @@ class Scalar(Node):
         text = _PASSWORD.sub(r"\1***@", self.text if self.written is None else self.written)
         if not text:
             return "empty"
+        text = " ".join(text.splitlines())  # what is said about it is one line
         shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
         return f"'{shown}'" if self.plain else f"the text '{shown}'"
 

@@ -107,7 +107,6 @@ async def test_a_very_long_line_is_shown_around_its_match(desk: Desk) -> None:
 
 
 async def test_an_endless_expression_ends_and_holds_nobody_up(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "_SECONDS", 0.3)
     desk.put("a.txt", "a" * 60 + "b")
     ticks = 0
 
@@ -118,9 +117,13 @@ async def test_an_endless_expression_ends_and_holds_nobody_up(desk: Desk, monkey
             ticks += 1
 
     ticking = asyncio.create_task(tick())
-    text = await desk.text("grep", pattern="(a|aa)+$")
+    for seconds in (0.3, 3.0, 30.0):  # a busy machine needs longer to show that the loop runs meanwhile
+        monkeypatch.setattr(search, "_SECONDS", seconds)
+        ticks = 0
+        assert "takes too long" in await desk.text("grep", pattern="(a|aa)+$")
+        if ticks > 3:
+            break
     ticking.cancel()
-    assert "takes too long" in text
     assert ticks > 3
 
 
@@ -137,9 +140,10 @@ async def test_links_are_not_followed_by_a_search_and_circles_do_not_matter(desk
     assert await desk.text("find_files", pattern="**") == "a.txt"
 
 
-async def test_a_very_deep_folder_is_searched_to_its_end(desk: Desk) -> None:
+async def test_a_very_deep_folder_is_searched_to_its_end(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_SECONDS", 100.0)  # however busy the machine is
     folder = os.open(desk.root, os.O_RDONLY)
-    for _ in range(1_200):
+    for _ in range(1_010):
         os.mkdir("d", dir_fd=folder)
         below = os.open("d", os.O_RDONLY, dir_fd=folder)
         os.close(folder)
@@ -149,4 +153,4 @@ async def test_a_very_deep_folder_is_searched_to_its_end(desk: Desk) -> None:
     found = await desk.text("find_files", pattern="end.txt")
     await asyncio.to_thread(subprocess.run, ["rm", "-r", str(desk.root / "d")], check=True)  # pytest would go too deep
     assert found.endswith("end.txt")
-    assert len(found) > 2_400
+    assert len(found) > 2_020
