@@ -71,6 +71,11 @@ class Archive:
         except StoreError as error:
             log.warning("%s could not be archived: %s", session, error)
 
+    async def all_now(self) -> None:
+        """The same for every session. Raises StoreError if it cannot be told which they are."""
+        for session in await self.consolidator.owing():
+            await self.now(session)
+
     def begin(self) -> None:
         """At the start of the program: archive in the background what has rested, or was cleared, meanwhile."""
         self.background.start("archive what is owed", lambda: self.consolidator.archive_rested(self.clock.now()))

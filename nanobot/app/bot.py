@@ -147,7 +147,7 @@ def build_bot(
     async def is_dreaming() -> bool:
         return dream.is_running
 
-    memory = build_memory(config, workspace, clock, documents, records, is_dreaming)
+    memory = build_memory(config, workspace, clock, documents, records, is_dreaming, archive.consolidator.passage)
     stores = Stores(history, store, memory.versions, DreamFiles(workspace))
     dream = build_dream(config, clock, models, stores, memory.shelves, archive.background, memories.refresh)
     schedule = build_schedule(config, workspace, clock, archive, dream)

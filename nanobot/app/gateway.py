@@ -209,7 +209,9 @@ class Gateway:
     async def _dream(self, args: Sequence[str], tell: TellProgress) -> object:
         """The language that the person reads."""
         [language] = args
-        return msgspec.to_builtins(await dream_at_shell(self._bot.dream, "zh" if language == "zh" else "en", tell))
+        read: Language = "zh" if language == "zh" else "en"
+        archive = self._bot.archive.all_now
+        return msgspec.to_builtins(await dream_at_shell(self._bot.dream, archive, read, tell))
 
     def _supervised_health(self) -> Supervisor | None:
         at = self._ground.config.gateway.health

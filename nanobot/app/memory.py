@@ -15,6 +15,7 @@ from nanobot.commands.router import Command
 from nanobot.config import Config
 from nanobot.memory.commits import by_hand
 from nanobot.memory.keeping import Keeping
+from nanobot.memory.passage import Passage
 from nanobot.memory.provenance import Provenance
 from nanobot.memory.reverting import Reverting
 from nanobot.memory.shelves import Shelves
@@ -59,9 +60,15 @@ class Records:
 
 
 def build_memory(
-    config: Config, workspace: Workspace, clock: Clock, documents: Documents, records: Records, is_dreaming: IsDreaming
+    config: Config,
+    workspace: Workspace,
+    clock: Clock,
+    documents: Documents,
+    records: Records,
+    is_dreaming: IsDreaming,
+    passage: Passage,
 ) -> Remembered:
-    """`is_dreaming` says whether memory is being changed from past conversations right now."""
+    """`is_dreaming`: whether memory is being changed from past conversations now; `passage`: for who erases, alone."""
     files = Lock()
     versions = GitVersions(workspace, WithoutIndex(), clock, by_hand, files)
     keeping = Keeping(versions, records.sessions)
@@ -77,7 +84,7 @@ def build_memory(
     history = History(
         timeline,
         Provenance(versions, Witnesses(records.episodes, records.sessions)),
-        Reverting(versions, timeline, keeping, shelves, clock),
+        Reverting(versions, timeline, keeping, shelves, clock, passage),
         is_dreaming,
     )
     return Remembered(workspace, files, versions, keeping, shelves, history, HistoryState(versions))

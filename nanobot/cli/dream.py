@@ -57,7 +57,7 @@ async def _dream(config: "Config", args: argparse.Namespace) -> "Answer":
         from nanobot.commands.dream_shell import dream_at_shell
 
         async with alone(config, home_of(args)) as bot:
-            return await dream_at_shell(bot.dream, language, _tell)
+            return await dream_at_shell(bot.dream, bot.archive.all_now, language, _tell)
     return msgspec.convert(told, Answer)
 
 

@@ -1,6 +1,6 @@
 """What `nanobot dream` does."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from nanobot.authority import Scope
 from nanobot.commands.router import Answer
@@ -8,12 +8,18 @@ from nanobot.i18n import Language, say
 from nanobot.memory.dream.dream import Dream
 
 
-async def dream_at_shell(dream: Dream, language: Language, tell: Callable[[str], None]) -> Answer:
-    """Dream, and answer what changed in everybody's memory; `tell` hears what is being read. Raises StoreError."""
+async def dream_at_shell(
+    dream: Dream, archive: Callable[[], Awaitable[object]], language: Language, tell: Callable[[str], None]
+) -> Answer:
+    """Dream, and answer what changed in everybody's memory; `tell` hears what is being read. Raises StoreError.
+
+    `archive` makes episodes of what was said until now, so that there is something to dream of.
+    """
 
     async def reading(first: int, last: int) -> None:
         tell(say("dream.reading", language, first=first, last=last))
 
+    await archive()
     report = await dream.run("asked", reading)
     others = sorted({change.scope for change in report.changes} - {Scope.owner()})
     told = [f"{scope}\n{report.told(language, scope)}" for scope in others]

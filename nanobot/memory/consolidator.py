@@ -110,6 +110,10 @@ class Consolidator:
         owed = await self._sessions.owed()
         return await self._settle([(one.key, None) for one in owed if one.is_reset])
 
+    async def owing(self) -> Sequence[str]:
+        """The sessions of which something is not archived yet. Raises StoreError."""
+        return [one.key for one in await self._sessions.owed()]
+
     async def archive_rested(self, now: datetime) -> int:
         """Archive every conversation in which nothing was said for the time of rest, and what resets have cleared.
 

@@ -14,6 +14,7 @@ from nanobot.memory.dream.draft import Places
 from nanobot.memory.facts import compared
 from nanobot.memory.keeping import Asked, Keeping
 from nanobot.memory.operations import facts_in, lines_brought, operations
+from nanobot.memory.passage import Passage
 from nanobot.memory.shelves import Shelves
 from nanobot.memory.timeline import Entry, Timeline, entry_of, owned
 from nanobot.memory.tombstones import FOLDER
@@ -59,19 +60,32 @@ class Reverting:
     """Restores and undoes, each as a version of its own. Asks nobody: whoever calls has made sure that they may."""
 
     def __init__(
-        self, versions: VersionStore, timeline: Timeline, keeping: Keeping, shelves: Shelves, clock: Clock
+        self,
+        versions: VersionStore,
+        timeline: Timeline,
+        keeping: Keeping,
+        shelves: Shelves,
+        clock: Clock,
+        passage: Passage,
     ) -> None:
+        """`passage`: whoever erases is alone in it, so that nothing brings back what they erase."""
         self._versions = versions
         self._timeline = timeline
         self._keeping = keeping
         self._shelves = shelves
         self._clock = clock
+        self._passage = passage
 
     async def go_back(self, how: How, reference: str, asked: Asked) -> Receipt:
         """Restore the files of the asker's scope to what they were before a version, or undo just that version.
 
-        Only files that Dream may write. Raises VersionError; then nothing has changed.
+        Only files that Dream may write. Waits while something is being erased. Raises VersionError; then nothing has
+        changed.
         """
+        async with self._passage.passing():
+            return await self._go_back(how, reference, asked)
+
+    async def _go_back(self, how: How, reference: str, asked: Asked) -> Receipt:
         scope = asked.authority.scope
         target, diffs = await self._timeline.shown(scope, reference)
         for left in reversed(range(_TRIES)):

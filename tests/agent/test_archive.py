@@ -13,6 +13,7 @@ from nanobot.i18n import say
 from nanobot.ids import new_id
 from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.ports import ModelInfo, Reply, Request, Stream
+from nanobot.transcript import Message
 from tests.agent.test_agent import wire
 from tests.fakes.bot import ADDRESS, Bot
 from tests.fakes.clock import FakeClock
@@ -342,6 +343,21 @@ async def test_who_asks_once_waits_only_for_what_has_waited_for_long(tmp_path: P
         await bot.ask("the greenhouse")
         await archive.leave(KEY, tell, once=True)
         assert await bot.history.last() == 1
+
+
+async def test_what_was_said_in_any_session_is_archived_at_once_for_who_asks(tmp_path: Path) -> None:
+    async with Bot(tmp_path, chat_model(), summariser=ScriptedLLM(SUMMARY)).running() as bot:
+        archive = bot.agent._archive
+        await bot.ask("the greenhouse and the garden")
+        elsewhere = await bot.store.load("telegram:7")
+        said = Message(role="user", content="the vents", id="v", turn="v", origin=Origin.OWNER, scope="owner")
+        await bot.store.append(elsewhere, said)
+
+        assert set(await archive.consolidator.owing()) == {KEY, "telegram:7"}
+        await archive.all_now()
+
+        assert not await archive.consolidator.owing()
+        assert await bot.history.last() == 2
 
 
 async def test_a_history_that_cannot_be_read_does_not_end_the_conversation(tmp_path: Path) -> None:

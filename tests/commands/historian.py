@@ -10,6 +10,7 @@ from nanobot.commands.memory import remember_command
 from nanobot.commands.router import Answer, Call, Router
 from nanobot.i18n import Language
 from nanobot.memory.keeping import Keeping
+from nanobot.memory.passage import Passage
 from nanobot.memory.provenance import Provenance
 from nanobot.memory.reverting import Reverting
 from nanobot.memory.shelves import Shelves
@@ -35,6 +36,7 @@ class Historian:
     def __init__(self, bedroom: Bedroom) -> None:
         self.bedroom = bedroom
         self.is_dreaming = False
+        self.passage = Passage()
         workspace, versions = Workspace(bedroom.root), bedroom.versions
         documents = CachedDocuments()
         self.keeping = Keeping(versions, bedroom.sessions)
@@ -50,7 +52,7 @@ class Historian:
         self.history = History(
             timeline,
             Provenance(versions, Witnesses(bedroom.episodes, bedroom.sessions)),
-            Reverting(versions, timeline, self.keeping, self.shelves, bedroom.clock),
+            Reverting(versions, timeline, self.keeping, self.shelves, bedroom.clock, self.passage),
             self._is_dreaming,
         )
         self._router = Router([*history_commands(self.history, told), remember_command(self.shelves)])

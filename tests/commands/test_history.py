@@ -1,5 +1,6 @@
 """/dream-log, /dream-restore, /dream-undo: what was changed, and taking it back."""
 
+import asyncio
 import json
 import random
 from pathlib import Path
@@ -147,6 +148,23 @@ async def test_where_later_changes_are_in_the_way_nothing_is_undone_and_the_line
     assert f"/dream_restore {dream}" in text
     assert ada.bedroom.files().keys() == before.keys()
     assert ada.bedroom.read(MEMORY).encode() == before[MEMORY]
+
+
+async def test_nothing_is_taken_back_while_something_is_being_erased(ada: Historian) -> None:
+    dream = await dreams(ada, "the boat is blue")
+    before = await ada.newest()
+
+    async with asyncio.timeout(20):
+        async with ada.passage.alone():
+            undoing = asyncio.create_task(ada.says(f"/dream-undo {dream}"))
+            for _ in range(20):
+                await asyncio.sleep(0)
+            await ada.bedroom.versions.log(1)  # a thread's time
+            assert (await ada.newest()).id == before.id
+            assert not undoing.done()
+        await undoing
+
+    assert (await ada.newest()).id != before.id
 
 
 async def test_a_replaced_fact_is_neither_put_back_nor_taken_away_again(ada: Historian) -> None:

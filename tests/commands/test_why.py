@@ -45,6 +45,17 @@ async def test_it_is_found_in_chinese_and_by_other_forms_of_a_word(ada: Historia
     assert "the roses are red" in await ada.says("/why rose")
 
 
+async def test_a_line_added_to_a_note_that_is_new_is_traced_to_its_own_words(ada: Historian) -> None:
+    await ada.bedroom.happened("the boat is blue", "the oars are at Kim's")
+    await ada.bedroom.sleep(
+        wants(note("boat", "the boat is blue", "m1"), add("the oars are at Kim's", "m2", file="memory/boat.md"))
+    )
+
+    assert "> the oars are at Kim's" in (text := await ada.says("/why oars"))
+    assert "> the boat is blue" not in text
+    assert "> the boat is blue" in await ada.says("/why the boat is blue")
+
+
 async def test_what_rests_on_an_episode_quotes_those_of_its_messages_that_speak_of_it(ada: Historian) -> None:
     said = ["it rains", "the boat is blue", "it snows", "so be it", "and again", "hm"]
     await ada.bedroom.happened(*said, content="- the boat is blue")

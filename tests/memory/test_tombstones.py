@@ -1,5 +1,7 @@
 """What was undone, on disk and in words."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,3 +88,11 @@ def test_after_a_forget_it_knows_the_claim_without_holding_it() -> None:
     assert again.covers([{"m1", "m9"}])
     assert not again.covers([{"m3"}])
     assert stone().forgotten() != forgotten
+
+
+def test_only_what_is_said_later_by_a_second_counts_as_later() -> None:
+    undone = replace(stone(), at="2026-03-02T10:15:00+01:00")
+    assert undone.is_before("2026-03-02T09:15:01.000+00:00")
+    assert not undone.is_before("2026-03-02T09:15:00.900+00:00")
+    assert not undone.is_before("some day")
+    assert not replace(undone, at="2026").is_before("2027-01-01T00:00:00+00:00")

@@ -14,8 +14,6 @@ from tests.month.living import Lines, Month, live
 from tests.month.scan import places_of
 
 ORDERS_GET_IN = "file tools and /remember write down what others order"
-UNDONE_RETURNS = "words that do not say an undone claim count as new evidence for it"
-WRONG_WORDS = "of a note that is written and added to in one dream, /why quotes the message of the first line"
 SECRET_GETS_IN = "'the password of the alarm: …' is not seen to be a secret"
 SECRETS_IN_INDEX = "the search index keeps texts with the secrets in them"
 NOT_FOUND = "a word that was searched for before it was ever said is not found until the index has grown by a fiftieth"
@@ -37,7 +35,6 @@ def test_the_right_facts_stand_in_the_right_files(month: Month, scope: Scope) ->
     assert _but_for(told, [*story.ORDERS, *story.SECRETS.values()]) == _expected(month, scope)
 
 
-@pytest.mark.xfail(reason="; ".join((ORDERS_GET_IN, SECRET_GETS_IN, UNDONE_RETURNS)))
 def test_nothing_else_stands_there(month: Month) -> None:
     assert {scope: _told(month, scope) for scope in SCOPES} == {scope: _expected(month, scope) for scope in SCOPES}
 
@@ -48,7 +45,6 @@ def test_nothing_that_was_there_before_is_lost(month: Month) -> None:
             assert lines <= month.in_the_end[scope][file]
 
 
-@pytest.mark.xfail(reason=WRONG_WORDS)
 def test_each_line_is_traced_to_the_message_that_says_it(month: Month) -> None:
     said = {one.text for day in month.story.days() for talk in day.conversations for one in talk}
     for line, answer in month.why.items():
@@ -60,12 +56,10 @@ def test_each_line_is_traced_to_the_message_that_says_it(month: Month) -> None:
         assert all(one in said or one == line or one == f"Noted: {line}" for one in quoted), answer
 
 
-@pytest.mark.xfail(reason=UNDONE_RETURNS)
 def test_nothing_undone_has_returned(month: Month) -> None:
     assert not _undone(month) & _standing(month.in_the_end)
 
 
-@pytest.mark.xfail(reason=UNDONE_RETURNS)
 def test_nothing_undone_returns_when_everything_is_summarised_and_read_again(month: Month) -> None:
     assert not _undone(month) & _standing(month.learnt_again)
 

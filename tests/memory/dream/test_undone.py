@@ -3,7 +3,7 @@
 from nanobot.memory.tombstones import Tombstone, bury, encode
 from nanobot.ports import Edit, Episode
 from tests.fakes.dreamers import add, data_of, keen, lazy, merge, note, remove, wants
-from tests.memory.dream.bedroom import BASE, MEMORY, Bedroom
+from tests.memory.dream.bedroom import BASE, MEMORY, Bedroom, Line
 
 
 async def undo(bedroom: Bedroom) -> list[Tombstone]:
@@ -40,6 +40,7 @@ async def test_new_words_may_and_the_commit_says_so(bedroom: Bedroom) -> None:
     await bedroom.happened("the standup is at 9:30", facts=["the standup is at 9:30"])
     await bedroom.sleep(keen)
     await undo(bedroom)
+    bedroom.clock.advance(1)
     await bedroom.happened("no really, the standup is at 9:30", facts=["the standup is at 9:30"])
 
     report = await bedroom.sleep(keen)
@@ -48,6 +49,56 @@ async def test_new_words_may_and_the_commit_says_so(bedroom: Bedroom) -> None:
     [operation] = (await bedroom.commits())[0].operations
     assert operation.remark == "was undone on 2026-03-02; this evidence is new"
     assert "(undone before, but it came up again)" in report.told("en", report.changes[0].scope)
+
+
+async def test_words_that_do_not_say_it_do_not_bring_it_back(bedroom: Bedroom) -> None:
+    await bedroom.happened("The landlord is Ms. Dahl.")
+    await bedroom.sleep(wants(add("The landlord is Ms. Dahl.", "m1")))
+    await undo(bedroom)
+    bedroom.clock.advance(60)
+    await bedroom.happened("The landlord is Mr. Petersen.", "我的生日是五月三日。", "The landlord is not Ms. Dahl.")
+    await bedroom.happened(Line("The landlord is Ms. Dahl.", role="assistant"), "hm")
+
+    claim = "The landlord is Ms. Dahl."
+    report = await bedroom.sleep(
+        wants(*(add(claim, name) for name in ("m2", "m3", "m4")), add(claim, "3"), add("Landlord: Ms. Dahl", "m2"))
+    )
+
+    assert [left.kind for left in report.left] == ["undone"] * 5
+    assert "Dahl" not in bedroom.read(MEMORY)
+
+
+async def test_what_was_said_before_it_was_undone_does_not_bring_it_back(bedroom: Bedroom) -> None:
+    await bedroom.happened("Our vet is Dr. Sand.")
+    await bedroom.happened("The vet is Dr. Sand.")
+    await bedroom.sleep(wants(add("The vet is Dr. Sand.", "m2")))
+    bedroom.clock.advance(60)
+    await undo(bedroom)
+    await bedroom.episodes.append(await _again(bedroom))
+
+    report = await bedroom.sleep(wants(add("The vet is Dr. Sand.", "m1")))
+
+    assert [left.kind for left in report.left] == ["undone"]
+
+
+async def test_another_claim_that_resembles_it_is_learnt_from_its_own_words(bedroom: Bedroom) -> None:
+    await bedroom.happened("The landlord is Mr. Petersen.")
+    await bedroom.happened("The landlord is Ms. Dahl.")
+    await bedroom.sleep(wants(add("The landlord is Ms. Dahl.", "m2")))
+    bedroom.clock.advance(60)
+    await undo(bedroom)
+    bedroom.clock.advance(60)
+    await bedroom.episodes.append(await _again(bedroom))
+    await bedroom.happened("From Monday on Mr. Berg is our landlord")
+
+    report = await bedroom.sleep(
+        wants(add("The landlord is Mr. Petersen.", "m1"), add("The landlord is Mr. Berg.", "m3"))
+    )
+
+    assert not report.left
+    assert "Petersen" in bedroom.read(MEMORY)
+    [*operations] = (await bedroom.commits())[0].operations
+    assert [operation.remark for operation in operations] == ["", ""]
 
 
 async def test_only_what_comes_after_is_read_after_an_undo(bedroom: Bedroom) -> None:
