@@ -34,7 +34,7 @@ CREATE UNIQUE INDEX said_place ON said (file, position);
 CREATE INDEX said_day ON said (scope, day);
 CREATE INDEX said_inbound ON said (inbound) WHERE inbound <> '';
 CREATE TABLE speaker (id INTEGER PRIMARY KEY, scope INTEGER NOT NULL, name TEXT NOT NULL, UNIQUE (scope, name));
-CREATE TABLE link (file INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, folded TEXT NOT NULL);
+CREATE TABLE link (file INTEGER NOT NULL, kind TEXT NOT NULL, folded TEXT NOT NULL);
 CREATE INDEX link_file ON link (file);
 CREATE TABLE total (texts INTEGER NOT NULL, words INTEGER NOT NULL);
 INSERT INTO total VALUES (0, 0);

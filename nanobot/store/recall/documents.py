@@ -1,6 +1,5 @@
 """Taking notes, MEMORY.md and USER.md into the search index."""
 
-import sqlite3
 import zlib
 from collections.abc import Iterator
 from datetime import datetime
@@ -11,9 +10,8 @@ from nanobot.ports import Document
 from nanobot.ports.recall import ReadWritten, Source, Written
 from nanobot.store.documents import CachedDocuments
 from nanobot.store.memory_folder import MemoryFolder
-from nanobot.store.recall import entries
 from nanobot.store.recall.database import Database
-from nanobot.store.recall.entries import Entry, File, Words
+from nanobot.store.recall.entries import Entry, Texts, Words
 from nanobot.workspace import Workspace, scope_of
 
 
@@ -71,24 +69,27 @@ class DocumentIndexer:
 
     def _drop(self, path: str) -> None:
         with self._database.write() as connection:
-            entries.drop(connection, entries.record(connection, path))
+            texts = Texts(connection, self._words)
+            texts.drop(texts.file(path))
 
     def _replace(self, path: str, scope: str, source: Source, document: Document) -> None:
         text = document.text or ""
         checksum = zlib.crc32(text.encode("utf-8", "surrogatepass"))
         with self._database.write() as connection:
-            file = entries.record(connection, path)
+            texts = Texts(connection, self._words)
+            file = texts.file(path)
             if file.id and file.checksum == checksum:
                 return
-            entries.drop(connection, file)
-            file = entries.begin(connection, path, path)
+            texts.drop(file)
+            file = texts.begin(path, path)
             written = self._read(source, path.rpartition("/")[2], text)
             day = datetime.fromtimestamp(document.modified).astimezone().date().isoformat()
             for entry in _entries(source, scope, written, day):
-                entries.add(connection, file, entry, self._words)
-            _add_links(connection, file, written)
+                texts.add(file, entry)
+            for kind, name in written.links:
+                texts.link(file, kind, name)
             file.checksum = checksum
-            entries.save(connection, file)
+            texts.save(file)
 
 
 def _entries(source: Source, scope: str, written: Written, day: str) -> Iterator[Entry]:
@@ -101,14 +102,3 @@ def _entries(source: Source, scope: str, written: Written, day: str) -> Iterator
             role=source,
             origin=Origin.TOOL,  # as when the file is read: who wrote which line of it, only its history knows
         )
-
-
-def _add_links(connection: sqlite3.Connection, file: File, written: Written) -> None:
-    folder = file.path.rpartition("/")[0]
-    connection.executemany(
-        "INSERT INTO link VALUES (?, ?, ?, ?)",
-        [
-            (file.id, kind, name, f"{folder}/{name.strip().casefold().removesuffix('.md')}.md".casefold())
-            for kind, name in written.links
-        ],
-    )

@@ -66,103 +66,130 @@ FILE_FIELDS = "id, path, session, inode, size, mtime, read, checksum, position, 
 _APART = 8  # further than neighbours reach
 
 
-def record(connection: sqlite3.Connection, path: str) -> File:
-    """What the index knows of a file."""
-    row = connection.execute(f"SELECT {FILE_FIELDS} FROM file WHERE path = ?", (path,)).fetchone()  # noqa: S608 - no value is in it
-    return File(*row) if row else File()
+class Texts:
+    """Puts texts into the index and takes them out, within one transaction."""
 
+    def __init__(self, connection: sqlite3.Connection, words: Words) -> None:
+        self._connection, self._words = connection, words
+        self._scopes: dict[str, int] = {}
+        self._next_keys: dict[int, int] = {}
+        self._speakers: dict[tuple[int, str], int] = {}
+        self._more_texts = self._more_words = 0
 
-def begin(connection: sqlite3.Connection, path: str, session: str) -> File:
-    """A new record."""
-    cursor = connection.execute(
-        "INSERT INTO file (path, folded, session) VALUES (?, ?, ?)", (path, path.casefold(), session)
-    )
-    return File(id=cursor.lastrowid or 0, path=path, session=session)
+    def file(self, path: str) -> File:
+        """What the index knows of a file."""
+        row = self._connection.execute(f"SELECT {FILE_FIELDS} FROM file WHERE path = ?", (path,)).fetchone()  # noqa: S608 - no value is in it
+        return File(*row) if row else File()
 
+    def begin(self, path: str, session: str) -> File:
+        """A new record."""
+        cursor = self._connection.execute(
+            "INSERT INTO file (path, folded, session) VALUES (?, ?, ?)", (path, path.casefold(), session)
+        )
+        return File(id=cursor.lastrowid or 0, path=path, session=session)
 
-def save(connection: sqlite3.Connection, file: File) -> None:
-    connection.execute(
-        "UPDATE file SET inode = ?, size = ?, mtime = ?, read = ?, checksum = ?, position = ?, turn = ?,"
-        " begun = ?, scope = ?"
-        " WHERE id = ?",
-        (
-            *(file.inode, file.size, file.mtime, file.read, file.checksum, file.position),
-            *(file.turn, file.begun, file.scope, file.id),
-        ),
-    )
+    def save(self, file: File) -> None:
+        """Keep what is known of a file, and how much the index holds."""
+        self._connection.execute(
+            "UPDATE file SET inode = ?, size = ?, mtime = ?, read = ?, checksum = ?, position = ?, turn = ?,"
+            " begun = ?, scope = ? WHERE id = ?",
+            (
+                *(file.inode, file.size, file.mtime, file.read, file.checksum, file.position),
+                *(file.turn, file.begun, file.scope, file.id),
+            ),
+        )
+        self._count()
 
+    def drop(self, file: File) -> None:
+        """Take a file's texts out, and its record."""
+        self._take_out("file = ?", (file.id,))
+        self._connection.execute("DELETE FROM link WHERE file = ?", (file.id,))
+        self._connection.execute("DELETE FROM file WHERE id = ?", (file.id,))
+        self._count()
 
-def drop(connection: sqlite3.Connection, file: File) -> None:
-    """Take a file's texts out, and its record."""
-    _take_out(connection, "file = ?", (file.id,))
-    connection.execute("DELETE FROM link WHERE file = ?", (file.id,))
-    connection.execute("DELETE FROM file WHERE id = ?", (file.id,))
+    def add(self, file: File, entry: Entry) -> None:
+        """Take a text in, behind those of its file; a new wording stands where the old one stood. `save` ends it."""
+        position = self._replaced(file, entry) if entry.corrects else None
+        if position is None:
+            file.position += _APART if entry.apart else 0
+            position = file.position
+            file.position += 1
+        scope = self._scope(entry.scope)
+        words = self._words(entry.text)
+        joined = " ".join(words)
+        seconds, day = _moment(entry.at)
+        key = self._next_key(scope)
+        self._connection.execute(
+            "INSERT INTO said VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(key, file.id, position, scope, day, seconds, self._speaker(scope, entry.speaker)),
+                *(entry.source, entry.role, entry.origin.value, entry.session, entry.message, entry.inbound, entry.at),
+                *(entry.text, joined),
+            ),
+        )
+        self._connection.execute("INSERT INTO word (rowid, words) VALUES (?, ?)", (key, joined))
+        self._more_texts += 1
+        self._more_words += len(words)
 
+    def link(self, file: File, kind: str, name: str) -> None:
+        """A note leads to another one beside it."""
+        folder = file.path.rpartition("/")[0]
+        other = f"{folder}/{name.strip().removesuffix('.md')}.md"
+        self._connection.execute("INSERT INTO link VALUES (?, ?, ?)", (file.id, kind, other.casefold()))
 
-def add(connection: sqlite3.Connection, file: File, entry: Entry, words: Words) -> None:
-    """Take a text in, behind those of its file; a new wording stands where the old one stood."""
-    position = _replaced(connection, file, entry) if entry.corrects else None
-    if position is None:
-        file.position += _APART if entry.apart else 0
-        position = file.position
-        file.position += 1
-    scope = _scope(connection, entry.scope)
-    split = words(entry.text)
-    joined = " ".join(split)
-    seconds, day = _moment(entry.at)
-    key = _next_key(connection, scope)
-    connection.execute(
-        "INSERT INTO said VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            *(key, file.id, position, scope, day, seconds, _speaker(connection, scope, entry.speaker)),
-            *(entry.source, entry.role, entry.origin.value, entry.session, entry.message, entry.inbound, entry.at),
-            *(entry.text, joined),
-        ),
-    )
-    connection.execute("INSERT INTO word (rowid, words) VALUES (?, ?)", (key, joined))
-    connection.execute("UPDATE total SET texts = texts + 1, words = words + ?", (len(split),))
+    def _replaced(self, file: File, entry: Entry) -> int | None:
+        """Take out what this is the new wording of; returns where it stood."""
+        where, values = "file = ? AND source = 'session' AND inbound = ?", (file.id, entry.inbound)
+        row = self._connection.execute(f"SELECT min(position) FROM said WHERE {where}", values).fetchone()  # noqa: S608 - no value is in it
+        self._take_out(where, values)
+        return None if row[0] is None else int(row[0])
 
+    def _take_out(self, where: str, values: Sequence[object]) -> None:
+        """A contentless table must be told the words that leave."""
+        rows = self._connection.execute(f"SELECT key, words, speaker FROM said WHERE {where}", values).fetchall()  # noqa: S608 - no value is in it
+        self._connection.executemany(
+            "INSERT INTO word (word, rowid, words) VALUES ('delete', ?, ?)", ((key, words) for key, words, _ in rows)
+        )
+        self._connection.execute(f"DELETE FROM said WHERE {where}", values)  # noqa: S608 - no value is in it
+        self._more_texts -= len(rows)
+        self._more_words -= sum(len(words.split()) for _, words, _ in rows)
+        if any(speaker for *_, speaker in rows):
+            self._connection.execute("DELETE FROM speaker WHERE id NOT IN (SELECT speaker FROM said)")
+            self._speakers.clear()
 
-def _replaced(connection: sqlite3.Connection, file: File, entry: Entry) -> int | None:
-    """Take out what this is the new wording of; returns where it stood."""
-    where, values = "file = ? AND source = 'session' AND inbound = ?", (file.id, entry.inbound)
-    row = connection.execute(f"SELECT min(position) FROM said WHERE {where}", values).fetchone()  # noqa: S608 - no value is in it
-    _take_out(connection, where, values)
-    return None if row[0] is None else int(row[0])
+    def _count(self) -> None:
+        self._connection.execute(
+            "UPDATE total SET texts = texts + ?, words = words + ?", (self._more_texts, self._more_words)
+        )
+        self._more_texts = self._more_words = 0
 
+    def _scope(self, name: str) -> int:
+        if name not in self._scopes:
+            self._connection.execute("INSERT OR IGNORE INTO scope (name) VALUES (?)", (name,))
+            row = self._connection.execute("SELECT id FROM scope WHERE name = ?", (name,)).fetchone()
+            self._scopes[name] = int(row[0])
+        return self._scopes[name]
 
-def _take_out(connection: sqlite3.Connection, where: str, values: Sequence[object]) -> None:
-    """A contentless table must be told the words that leave."""
-    rows = connection.execute(f"SELECT key, words, speaker FROM said WHERE {where}", values).fetchall()  # noqa: S608 - no value is in it
-    connection.executemany(
-        "INSERT INTO word (word, rowid, words) VALUES ('delete', ?, ?)", ((key, words) for key, words, _ in rows)
-    )
-    connection.execute(f"DELETE FROM said WHERE {where}", values)  # noqa: S608 - no value is in it
-    gone = sum(len(words.split()) for _, words, _ in rows)
-    connection.execute("UPDATE total SET texts = texts - ?, words = words - ?", (len(rows), gone))
-    if any(speaker for *_, speaker in rows):
-        connection.execute("DELETE FROM speaker WHERE id NOT IN (SELECT speaker FROM said)")
+    def _next_key(self, scope: int) -> int:
+        key = self._next_keys.get(scope)
+        if key is None:
+            first, end = scope << SCOPE_BITS, (scope + 1) << SCOPE_BITS
+            where = "SELECT max(key) FROM said WHERE key >= ? AND key < ?"
+            (last,) = self._connection.execute(where, (first, end)).fetchone()
+            key = first if last is None else int(last) + 1
+        self._next_keys[scope] = key + 1
+        return key
 
-
-def _scope(connection: sqlite3.Connection, name: str) -> int:
-    row = connection.execute("SELECT id FROM scope WHERE name = ?", (name,)).fetchone()
-    return int(row[0]) if row else connection.execute("INSERT INTO scope (name) VALUES (?)", (name,)).lastrowid or 0
-
-
-def _next_key(connection: sqlite3.Connection, scope: int) -> int:
-    first, end = scope << SCOPE_BITS, (scope + 1) << SCOPE_BITS
-    (last,) = connection.execute("SELECT max(key) FROM said WHERE key >= ? AND key < ?", (first, end)).fetchone()
-    return first if last is None else int(last) + 1
-
-
-def _speaker(connection: sqlite3.Connection, scope: int, name: str) -> int:
-    """The number of who said it; 0 for someone without a name."""
-    if not name:
-        return 0
-    row = connection.execute("SELECT id FROM speaker WHERE scope = ? AND name = ?", (scope, name)).fetchone()
-    if row:
-        return int(row[0])
-    return connection.execute("INSERT INTO speaker (scope, name) VALUES (?, ?)", (scope, name)).lastrowid or 0
+    def _speaker(self, scope: int, name: str) -> int:
+        """The number of who said it; 0 for someone without a name."""
+        if not name:
+            return 0
+        if (scope, name) not in self._speakers:
+            self._connection.execute("INSERT OR IGNORE INTO speaker (scope, name) VALUES (?, ?)", (scope, name))
+            query = "SELECT id FROM speaker WHERE scope = ? AND name = ?"
+            row = self._connection.execute(query, (scope, name)).fetchone()
+            self._speakers[scope, name] = int(row[0])
+        return self._speakers[scope, name]
 
 
 def _moment(at: str) -> tuple[float, int]:

@@ -99,8 +99,8 @@ class SqliteRecallIndex:
         marks = ",".join(str(int(key)) for key in keys)
         rows = self.database.rows(
             f"SELECT DISTINCT {_SAID} FROM said AS found"  # noqa: S608 - whole numbers only
-            " CROSS JOIN said ON said.file = found.file AND said.position BETWEEN found.position - ? AND found.position + ?"
-            " AND said.scope = found.scope"
+            " CROSS JOIN said ON said.file = found.file AND said.scope = found.scope"
+            " AND said.position BETWEEN found.position - ? AND found.position + ?"
             " JOIN file ON file.id = said.file LEFT JOIN speaker ON speaker.id = said.speaker"
             f" WHERE found.key IN ({marks})",
             (reach, reach),

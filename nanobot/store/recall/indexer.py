@@ -8,10 +8,9 @@ from pathlib import Path
 from nanobot.errors import StoreError
 from nanobot.ports.recall import Progress, ReadWritten
 from nanobot.store import lines
-from nanobot.store.recall import entries
 from nanobot.store.recall.database import Database
 from nanobot.store.recall.documents import DocumentIndexer
-from nanobot.store.recall.entries import FILE_FIELDS, File, Words
+from nanobot.store.recall.entries import FILE_FIELDS, File, Texts, Words
 from nanobot.store.recall.episodes import entries_of_history
 from nanobot.store.recall.index import SqliteRecallIndex
 from nanobot.store.recall.logs import Log, stamp
@@ -57,7 +56,7 @@ class Indexer:
         known, present = self._known(), dict(self._logs())
         for name in known.keys() - present.keys():
             with self._database.write() as connection:
-                entries.drop(connection, known[name])
+                Texts(connection, self._words).drop(known[name])
         grown = {name: log for name, log in present.items() if not _is_as(known.get(name), log[1])}
         total, done = sum(path.stat().st_size for _, path, _ in grown.values()), 0
         for name, (session, path, log) in grown.items():

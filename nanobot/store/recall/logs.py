@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from nanobot.store.recall import entries
 from nanobot.store.recall.database import Database
-from nanobot.store.recall.entries import Entry, File, Words
+from nanobot.store.recall.entries import Entry, File, Texts, Words
 
 PIECE = 256 * 1024
 """Bytes that one transaction takes in; others may write between two."""
@@ -31,20 +30,21 @@ class Log:
         while not finished:
             with self._database.write() as connection, path.open("rb") as opened:
                 stat = os.fstat(opened.fileno())
-                file = entries.record(connection, name)
+                texts = Texts(connection, self._words)
+                file = texts.file(name)
                 if not _continues(file, stat, opened, verify=verify):
-                    entries.drop(connection, file)
-                    file = entries.begin(connection, name, session)
+                    texts.drop(file)
+                    file = texts.begin(name, session)
                 opened.seek(file.read)
                 piece = _whole_lines(opened)
                 finished = file.read + len(piece) >= stat.st_size or not piece
                 for raw in filter(None, piece.split(b"\n")):
                     for entry in self._read(raw, file):
-                        entries.add(connection, file, entry, self._words)
+                        texts.add(file, entry)
                 file.read += len(piece)
                 file.checksum = zlib.crc32(piece, file.checksum)
                 file.inode, file.size, file.mtime = stamp(stat) if finished else (0, 0, 0)
-                entries.save(connection, file)
+                texts.save(file)
             verify = False
             yield file.read
 
