@@ -9,6 +9,7 @@ from bench.figures import Figure, Scale, milliseconds
 from bench.written import write_session
 from nanobot.agent.conversation import Conversations
 from nanobot.app.models import BYTES_PER_TOKEN, WINDOW
+from nanobot.memory.strategies.layered import layered
 from nanobot.ops.clock import SystemClock
 from nanobot.store.sessions import SessionManager
 from nanobot.tokens import TokenEstimator
@@ -50,7 +51,7 @@ async def _load(home: Home, name: str, window: int, runs: int, what: str, goal: 
 
 def _replay(home: Home, runs: int) -> Figure:
     store = SessionManager(Workspace(home.workspace), replay_bytes=BYTES_PER_TOKEN * WINDOW)
-    conversation = asyncio.run(Conversations(store, SystemClock()).open("cli:ours"))
+    conversation = asyncio.run(Conversations(store, SystemClock(), layered).open("cli:ours"))
     tokens = TokenEstimator("instant-1")
 
     def replay() -> int:

@@ -266,7 +266,7 @@ def is_versioned(inside: PurePosixPath) -> bool:
     if len(parts) == 1:
         return parts[0] in VERSIONED_FILES
     if parts[0] == "memory":
-        return parts[2:] == () and parts[1].endswith(".md") or (len(parts) == 3 and parts[1] == "tombstones")
+        return (parts[2:] == () and parts[1].endswith(".md")) or (len(parts) == 3 and parts[1] == "tombstones")
     return parts[0] in VERSIONED_FOLDERS
 
 

@@ -83,7 +83,8 @@ def _mark(kind: str, at: int) -> Line:
 
 
 async def test_the_window_begins_with_the_next_message_that_is_left(tmp_path: Path) -> None:
-    lines: list[Line] = [*turn(0), *turn(1), *turn(2), *turn(3), Window(at=NOW, start="t2a", kept=("t0", "t1"), brief="t2a")]
+    window = Window(at=NOW, start="t2a", kept=("t0", "t1"), brief="t2a")
+    lines: list[Line] = [*turn(0), *turn(1), *turn(2), *turn(3), window]
     manager = await written(tmp_path, *lines)
 
     session = await (await without(manager, tmp_path, dropping(0, 2))).load(KEY)
