@@ -35,9 +35,7 @@ class GatewayLines:
 
 def gateway_lines(state: GatewayState, language: Language) -> Iterator[str]:
     """All of it, a line each."""
-    yield say(
-        "gateway.running", language, version=state.version, pid=state.pid, at=f"{state.started:%Y-%m-%d %H:%M}"
-    )
+    yield say("gateway.running", language, version=state.version, pid=state.pid, at=f"{state.started:%Y-%m-%d %H:%M}")
     if state.is_stopping:
         yield say("gateway.stopping", language)
     for channel in state.channels:
