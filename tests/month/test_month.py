@@ -13,8 +13,6 @@ from tests.month.cast import SCOPES
 from tests.month.living import Lines, Month, live
 from tests.month.scan import places_of
 
-ORDERS_GET_IN = "file tools and /remember write down what others order"
-SECRET_GETS_IN = "'the password of the alarm: …' is not seen to be a secret"
 SECRETS_IN_INDEX = "the search index keeps texts with the secrets in them"
 NOT_FOUND = "a word that was searched for before it was ever said is not found until the index has grown by a fiftieth"
 
@@ -64,7 +62,6 @@ def test_nothing_undone_returns_when_everything_is_summarised_and_read_again(mon
     assert not _undone(month) & _standing(month.learnt_again)
 
 
-@pytest.mark.xfail(reason=ORDERS_GET_IN)
 def test_no_order_of_others_is_remembered(month: Month) -> None:
     for path in (month.root / "workspace").rglob("*.md"):
         text = path.read_text(encoding="utf-8")
@@ -78,7 +75,6 @@ def test_strangers_are_not_heard(month: Month) -> None:
     assert places_of(["quokkamallory"], month.root) == set()
 
 
-@pytest.mark.xfail(reason=SECRET_GETS_IN)
 def test_no_secret_is_kept_but_where_it_was_said(month: Month) -> None:
     assert _places_of_secrets(month, "/sessions/", "/spool", "/recall") == set()
 
@@ -88,7 +84,6 @@ def test_no_secret_is_kept_in_the_search_index(month: Month) -> None:
     assert _places_of_secrets(month, "/sessions/", "/spool", "/memory/", "/people/") == set()
 
 
-@pytest.mark.xfail(reason=SECRET_GETS_IN)
 def test_no_secret_is_shown_to_the_model_that_summarises_and_dreams(month: Month) -> None:
     for asked in month.model.asked:
         if asked.kind != "chat":
