@@ -16,6 +16,7 @@ BENCHMARKS = {
     "memory": "memory after one turn",
     "crowd": "talking at once",
     "history": "episodes",
+    "forget": "forgetting in a full home",
 }
 
 

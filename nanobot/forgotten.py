@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -43,21 +43,20 @@ class Traces:
 
     def may_name(self, text: str) -> bool:
         """A quick look whether `name` could say yes to this text, or to a part of it."""
-        seen = _folded(text)
-        return bool(self.terms) and all(word in seen for word in self._words)
+        return bool(self.terms) and self._has_words(_folded(text))
 
     def may_show(self, text: str) -> bool:
         """A quick look whether `show` could say yes to this text, to a part of it, or to what JSON has made of it."""
-        if self.may_name(text):
-            return True
-        if len(self._anchors) > _FEW:
-            return any(mark in text for mark in _COPYING)
+        if len(self._beginnings) > _FEW:
+            return any(mark in text for mark in _COPYING) or self.may_name(text)
         seen = _folded(text)
-        return any(anchor in seen for anchor in self._anchors)
+        return (bool(self.terms) and self._has_words(seen)) or any(begin in seen for begin in self._beginnings)
 
     def tell(self, text: str) -> bool:
         """Whether a line of the text names it, or is one of the lines."""
-        return self.name(text) or (bool(self._long) and any(plain(line) in self._long for line in text.split("\n")))
+        return self.name(text) or (
+            self._may_quote(text) and any(plain(line) in self._long for line in text.split("\n"))
+        )
 
     def tell_all(self, line: str) -> bool:
         """Whether this one line names it, or is one of the lines, however short."""
@@ -65,7 +64,7 @@ class Traces:
 
     def show(self, text: str) -> bool:
         """Whether the text tells it, or holds one of the lines, or the beginning of one, among other words."""
-        return self.tell(text) or (bool(self._long) and any(self._quotes(line) for line in text.split("\n")))
+        return self.tell(text) or (self._may_quote(text) and any(self._quotes(line) for line in text.split("\n")))
 
     def without(self, text: str, *, quoted: bool = False) -> str:
         """The text without the lines that tell it; with `quoted` also without those that hold it among other words."""
@@ -76,17 +75,28 @@ class Traces:
 
     def stand_in(self, data: bytes) -> bool:
         """Whether these bytes, whatever they are, show it: as text, or as text that JSON has escaped."""
-        text = data.decode("utf-8", "replace")
-        return any(self.show(form) for form in _forms(text))
+        return self.show(_read(data))
 
     def name_in(self, data: bytes) -> bool:
         """Whether these bytes, whatever they are, name it."""
-        text = data.decode("utf-8", "replace")
-        return any(self.name(form) for form in _forms(text))
+        return self.name(_read(data))
+
+    def _has_words(self, seen: str) -> bool:
+        return all(word in seen for word in self._words)
 
     def _names(self, line: str) -> bool:
         seen = _folded(line)
         return all(pattern.search(seen) for pattern in self._patterns)
+
+    def _is_line(self, line: str) -> bool:
+        return plain(line) in self._long
+
+    def _may_quote(self, text: str) -> bool:
+        """A quick look whether one of the lines may stand in a text."""
+        if not self._long or len(self._beginnings) > _FEW:
+            return bool(self._long)
+        seen = _normal(text)
+        return any(beginning in seen for beginning in self._beginnings)
 
     def _quotes(self, line: str) -> bool:
         seen = _normal(line)
@@ -101,9 +111,9 @@ class Traces:
         return frozenset(line for line in self.lines if len(line) >= LEAST_COPY)
 
     @cached_property
-    def _anchors(self) -> frozenset[str]:
-        """Of each line a word by which it is looked for."""
-        return frozenset(max(re.findall(r"\w+", line), key=len, default="") for line in self._long)
+    def _beginnings(self) -> frozenset[str]:
+        """How each line begins, up to what JSON would escape."""
+        return frozenset(_unescaped(line[:_MOST_COMPARED]) for line in self._long)
 
     @cached_property
     def _by_start(self) -> dict[str, list[str]]:
@@ -156,8 +166,18 @@ def _pattern(term: str) -> re.Pattern[str]:
     return re.compile(before + r"\s+".join(map(re.escape, words)) + after)
 
 
-def _forms(text: str) -> Iterator[str]:
-    yield text
-    if "\\" in text:
-        unescaped = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
-        yield unescaped.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").replace("\\n", "\n")
+def _unescaped(text: str) -> str:
+    """Its longest piece without what JSON writes otherwise."""
+    return max(re.split(r'["\\\x00-\x1f]', text), key=len)
+
+
+def _read(data: bytes) -> str:
+    """Bytes as text, and what JSON has escaped in it as it was."""
+    text = data.decode("utf-8", "replace").replace("\\n", "\n")
+    if "\\u" not in text:
+        return text
+    return (
+        _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
+        .encode("utf-16-le", "surrogatepass")
+        .decode("utf-16-le", "replace")
+    )
