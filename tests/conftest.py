@@ -1,12 +1,18 @@
 """Guards every test: loopback only, no blocking calls in the event loop, nobody's home."""
 
 import ipaddress
+import os
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from blockbuster import blockbuster_ctx
+
+# The tests start hundreds of processes: where nothing compiled is kept, each compiles all of nanobot anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 @pytest.fixture(autouse=True)
