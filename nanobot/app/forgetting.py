@@ -1,6 +1,6 @@
 """Forgetting, wired: everybody who keeps something, and how they are made to keep still."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from nanobot.app.memory import Remembered as Memory
 from nanobot.authority import Role, Scope
 from nanobot.bus.erasable import ErasableSpool
 from nanobot.bus.spool import Spool
+from nanobot.channels.terminal.person import NAME as TERMINAL
 from nanobot.channels.terminal.typed import ErasableTyped
 from nanobot.commands.forget import Forgetting
 from nanobot.errors import StoreError
@@ -21,7 +22,8 @@ from nanobot.memory.forget.forget import Forget, House
 from nanobot.memory.forget.meaning import Sources
 from nanobot.memory.forget.remembered import Remembered
 from nanobot.memory.recall.memories import Memories
-from nanobot.messages import InboundMessage, OutboundMessage
+from nanobot.messages import InboundMessage
+from nanobot.ops.clock import SystemClock
 from nanobot.ops.forgetting import ErasableLog
 from nanobot.people.people import People
 from nanobot.ports import Bus, Clock, Erasable, Meant
@@ -93,10 +95,16 @@ def person_scope(people: Callable[[], People]) -> Callable[[str, str], Scope]:
     return scope
 
 
-async def go_on(forgetting: Forgetting, send: Callable[[OutboundMessage], Awaitable[None]]) -> None:
+async def go_on(forgetting: Forgetting, bus: Bus, workspace: Workspace) -> None:
     """At the start, before anybody is heard: finish what a process left undone, and send the receipt."""
-    if notice := await forgetting.resume():
-        await send(notice)
+    notice = await forgetting.resume()
+    if notice is None:
+        return
+    if notice.address.channel == TERMINAL or isinstance(bus, Spool):
+        await bus.send(notice)
+    else:  # whoever asked talks on a platform, and reads it when a gateway runs
+        async with Spool(workspace.spool, SystemClock()) as spool:
+            await spool.send(notice)
 
 
 def _stores(parts: Parts, transcripts: ErasableSessions, remembered: Remembered) -> Sequence[Erasable]:
@@ -129,10 +137,10 @@ async def _still(parts: Parts, meant: Meant) -> AsyncIterator[None]:
         named = meant.traces.name(message.text) or message.id in meant.inbound
         return named and meant.reaches(message.authority.scope.name)
 
-    async with (
-        parts.lanes.still(lambda: parts.clock.sleep(PATIENCE)),
+    async with (  # people can go on talking until the model has finished what it does in the background
         parts.dream.paused(),
         parts.archive.consolidator.passage.alone(),
+        parts.lanes.still(lambda: parts.clock.sleep(PATIENCE)),
     ):
         parts.lanes.drop(is_meant)
         yield

@@ -112,7 +112,7 @@ class Gateway:
         Thread(target=self._bot.models.get("")[0].warm, name="warm", daemon=True).start()  # ending does not wait for it
         try:
             await self._tell_of_set_aside()
-            await go_on(self._bot.forgetting, self._spool.send)
+            await go_on(self._bot.forgetting, self._spool, self._ground.workspace)
             async with asyncio.TaskGroup() as tasks:
                 desk = self._desk.listen(self._spool.publish)
                 listening = [

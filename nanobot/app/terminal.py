@@ -73,7 +73,7 @@ class App:
         with WorkspaceLock(workspace):
             await asyncio.to_thread(prepare, workspace, template_folder())
             try:
-                await go_on(self._bot.forgetting, self._bus.send)
+                await go_on(self._bot.forgetting, self._bus, workspace)
                 await self._recover(address)
                 if not once:
                     model = models.get(address.session_key)[0]

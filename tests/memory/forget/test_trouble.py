@@ -1,0 +1,120 @@
+"""What cannot be erased just now is told, and erased later."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from nanobot.app.forgetting import go_on
+from nanobot.authority import Scope
+from nanobot.bus.memory import MemoryBus
+from nanobot.messages import Address, OutboundMessage
+from nanobot.ports.erasable import Order
+from nanobot.store.erasing.journal import JournalFile
+from tests.memory.forget.household import MEMBER_TELEGRAM, OTHER, SECRET, Household
+
+
+async def begun(house: Household, address: Address) -> None:
+    """A process wrote its order down and died."""
+    order = Order(kind="words", value=SECRET, scopes=None, address=address, language="en")
+    await JournalFile(house.space.forgetting).write(order)
+
+
+async def test_a_busy_history_is_told_and_done_at_the_next_start(house: Household) -> None:
+    lock = house.space.versions / "index.lock"
+    lock.touch()
+
+    done = await house.forget(SECRET)
+
+    assert done.failed
+    assert done.text.startswith("Not everything is forgotten yet")
+    assert "lines of memory and its history" in done.text
+    assert house.space.forgetting.exists()
+    lock.unlink()
+    await house.bot().forgetting.resume()
+    assert house.holding(SECRET) == []
+    assert not house.space.forgetting.exists()
+
+
+async def test_before_the_next_forget_the_last_one_is_finished(house: Household) -> None:
+    await begun(house, MEMBER_TELEGRAM)
+
+    await house.forget("walnuts")
+
+    assert house.holding(SECRET) == []
+    assert house.holding("walnuts") == []
+
+
+async def test_an_order_that_nobody_can_read_is_removed(house: Household) -> None:
+    house.space.forgetting.write_text('{"kind": ', encoding="utf-8")
+
+    assert await house.bot().forgetting.resume() is None
+
+    assert not house.space.forgetting.exists()
+    assert house.holding(OTHER) != []
+
+
+async def test_who_asked_in_the_terminal_reads_the_receipt_there(house: Household) -> None:
+    bus = MemoryBus()
+    await begun(house, Address("cli", "default"))
+
+    await go_on(house.bot(bus).forgetting, bus, house.space)
+
+    told = await bus.outgoing()
+    assert isinstance(told, OutboundMessage)
+    assert told.text.startswith("Forgotten:")
+    assert told.address == Address("cli", "default")
+
+
+async def test_who_asked_on_a_platform_reads_it_when_the_gateway_runs(house: Household) -> None:
+    bus = MemoryBus()
+    await begun(house, MEMBER_TELEGRAM)
+
+    await go_on(house.bot(bus).forgetting, bus, house.space)
+
+    async with house.spool() as spool:
+        assert (await spool.backlog()).waiting_out == {"telegram": 2}
+    assert house.holding(SECRET) == []
+
+
+async def test_a_file_that_cannot_be_written_is_told(house: Household, monkeypatch: pytest.MonkeyPatch) -> None:
+    history = house.space.history
+    replace = Path.replace
+
+    def refused(self: Path, target: Path) -> Path:
+        if target == history:
+            raise PermissionError(13, "Permission denied", str(self))
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", refused)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+
+    done = await house.forget(SECRET)
+
+    assert "Not done in summaries" in done.text
+    assert SECRET in history.read_text(encoding="utf-8")
+    monkeypatch.undo()
+    os.environ["NANOBOT_HOME"] = str(house.home.root)
+    await house.bot().forgetting.resume()
+    assert house.holding(SECRET) == []
+
+
+async def test_nothing_half_written_by_a_dead_process_stays(house: Household) -> None:
+    for folder in (house.space.spill, house.space.sessions / "cli", house.space.memory, house.space.state):
+        (folder / ".nanobot-999999-00ff.tmp").write_text(SECRET, encoding="utf-8")
+
+    await house.forget(SECRET)
+
+    assert house.holding(SECRET) == []
+
+
+async def test_the_scope_of_nobody_is_reached_by_its_chat_alone(house: Household) -> None:
+    from tests.memory.forget.household import answer, user
+
+    lines = [user("a1", "b1", "our tulips", scope=None), answer("a2", "b1", "pretty")]
+    await house.say("telegram:-77", *lines)
+
+    assert (await house.forget("tulips", scope="owner")).failed
+    assert not (await house.forget("tulips", scope=Scope.group("telegram", "-77").name)).failed
+    assert await house.said("telegram:-77") == []
