@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Iterable
 from functools import partial
+from weakref import WeakValueDictionary
 
 from nanobot.agent.agent import Agent
 from nanobot.agent.languages import Languages
@@ -44,6 +45,7 @@ class Dispatcher:
         self._questions = questions
         self._languages = languages
         self._steer = steer
+        self._in_order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def run(self) -> None:
         try:
@@ -71,11 +73,19 @@ class Dispatcher:
                 if message.answers is not None and self._questions.answer(message):
                     await self._bus.finish([message], None)
                 elif (command := self._command(message)) and command[0].immediate:
-                    immediate.create_task(self._handle(message))
+                    immediate.create_task(self._at_once(message, command[0]))
                 elif message.answers is not None:
                     await self._bus.finish([message], self._too_late(message))
                 else:
                     self._lanes.put(message)
+
+    async def _at_once(self, message: InboundMessage, command: Command) -> None:
+        """Those of a conversation in the order in which they came: what /remember saves, the next /memory shows."""
+        if not command.in_order:
+            await self._handle(message)
+            return
+        async with self._in_order.setdefault(message.address.session_key, asyncio.Lock()):
+            await self._handle(message)
 
     async def _handle(self, message: InboundMessage) -> None:
         """Deal with a message whose turn has come. Whatever goes wrong, the person hears of it."""

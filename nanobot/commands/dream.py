@@ -41,7 +41,7 @@ def dream_command(dream: Dream, send: Send, archive: Archive) -> Command:
         told = report.told(call.language, message.authority.scope)
         return Answer(told, failed=report.outcome in _NO_SUCCESS)
 
-    return Command("dream", handle, immediate=True)
+    return Command("dream", handle, immediate=True, in_order=False)
 
 
 def dream_lines(dream: Dream, next_at: NextAt = lambda: None) -> Lines:

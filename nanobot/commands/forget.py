@@ -173,7 +173,7 @@ def forget_command(forgetting: Forgetting, send: Send) -> Command:
                 asked = await forgetting.show(call.argument, asker)
         return Answer(asked.text, _buttons(call, asked), failed=asked.failed)
 
-    return Command("forget", handle, immediate=True)
+    return Command("forget", handle, immediate=True, in_order=False)
 
 
 def _buttons(call: Call, asked: Asked) -> list[Button]:

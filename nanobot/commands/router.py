@@ -39,13 +39,18 @@ Handler = Callable[[Call], Awaitable[Answer]]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A slash command. An immediate one runs at once, also while a turn is running; others wait their turn."""
+    """A slash command. An immediate one runs at once, also while a turn is running; others wait their turn.
+
+    Immediate ones of a conversation run in the order in which they came, but for those that are not `in_order`:
+    they take long, or must not wait for one that does.
+    """
 
     name: str
     handler: Handler
     immediate: bool = False
     aliases: Sequence[str] = ()
     role: Role = Role.MEMBER
+    in_order: bool = True
 
     def help(self, language: Language) -> str:
         """What it does, in one line."""

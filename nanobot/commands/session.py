@@ -67,7 +67,7 @@ def stop_command(lanes: Lanes) -> Command:
         text = call.say("command.stopped" if stopped else "command.nothing_to_stop")
         return Answer(f"{text} {call.say('command.kept', count=kept)}" if kept else text)
 
-    return Command("stop", handle, immediate=True)
+    return Command("stop", handle, immediate=True, in_order=False)
 
 
 def status_command(agent: Agent, models: Models, more: Lines | None = None) -> Command:
@@ -89,7 +89,7 @@ def status_command(agent: Agent, models: Models, more: Lines | None = None) -> C
         lines += await more(call) if more else []
         return Answer("\n".join(lines))
 
-    return Command("status", handle, immediate=True)
+    return Command("status", handle, immediate=True, in_order=False)
 
 
 def sessions_command(store: SessionStore) -> Command:

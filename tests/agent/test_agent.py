@@ -496,3 +496,13 @@ async def test_a_file_that_cannot_be_read_is_named_once_and_in_the_status(tmp_pa
 
     assert ["SOUL.md cannot be read" in item.text for item in bot.progress if item.kind == "notice"] == [True]
     assert "SOUL.md cannot be read" in status.text
+
+
+async def test_commands_that_come_quickly_are_carried_out_in_their_order(tmp_path: Path) -> None:
+    async with Bot(tmp_path, ScriptedLLM()).running() as bot:
+        for text in ("/sessions", "/help", "/nothing", "/model"):
+            await bot.say(text)
+        answers = [await bot.hear() for _ in range(4)]
+
+    assert ["/new" in answer.text for answer in answers] == [False, True, False, False]
+    assert "/nothing" in answers[2].text
