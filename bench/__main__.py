@@ -16,6 +16,7 @@ BENCHMARKS = {
     "memory": "memory after one turn",
     "crowd": "talking at once",
     "history": "episodes",
+    "finding": "finding what was said",
     "forget": "forgetting in a full home",
 }
 

@@ -28,14 +28,14 @@ def scale(size: int) -> str:
         write_sessions(workspace, _HISTORY, synthetic_history(size))
         ours = Ours(workspace)
         sample = list(synthetic_history(min(size, 20_000)))
-        questions = [_question(chance, sample) for _ in range(_QUESTIONS)]
+        questions = [question(chance, sample) for _ in range(_QUESTIONS)]
         p50, p99 = times([_timed(ours, question) for question in questions])
         owner = Within(scopes=frozenset({"owner"}))
         session = Within(sessions=frozenset({key_of(_HISTORY, sample[0])}))
         recall = LocalRecall(ours.index)
-        scope = times([_timed_inside(recall, question, owner) for question in questions])
-        inside = times([_timed_inside(recall, question, session) for question in questions])
-        append50, append99 = times([_append(ours, workspace, number) for number in range(_APPENDS)])
+        scope = times([timed_inside(recall, question, owner) for question in questions])
+        inside = times([timed_inside(recall, question, session) for question in questions])
+        append50, append99 = times([append(ours, workspace, number) for number in range(_APPENDS)])
         started = time.perf_counter()
         ours.indexer.sync()
         nothing = time.perf_counter() - started
@@ -51,7 +51,7 @@ def scale(size: int) -> str:
     )
 
 
-def _question(chance: random.Random, turns: list[Turn]) -> str:
+def question(chance: random.Random, turns: list[Turn]) -> str:
     """Five words of some message, as often common as rare, asked as a person would."""
     words = chance.choice(turns).text.split()
     return f"What did you say about {' '.join(chance.sample(words, 5))}?"
@@ -63,13 +63,13 @@ def _timed(ours: Ours, question: str) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def _timed_inside(recall: LocalRecall, question: str, within: Within) -> float:
+def timed_inside(recall: LocalRecall, question: str, within: Within) -> float:
     started = time.perf_counter()
     recall.search(question, now=NOW, within=within)
     return (time.perf_counter() - started) * 1000
 
 
-def _append(ours: Ours, workspace: Workspace, number: int) -> float:
+def append(ours: Ours, workspace: Workspace, number: int) -> float:
     """What the index costs after a message has been appended to its session, in milliseconds."""
     key = "cli:live"
     path = SessionFiles(workspace).path(key)
