@@ -122,8 +122,11 @@ async def _pick(draft: _Draft, transcripts: Transcripts) -> None:
     """The messages, conversation by conversation."""
     seeds = draft.seeds
     draft.gone.episodes |= seeds.episodes
-    for key in await transcripts.keys() if seeds.where is None else seeds.where:
-        hearing = _Hearing(draft, key)
+    for key in dict.fromkeys([*(seeds.where or ()), *await transcripts.keys()]):
+        is_wanted = seeds.where is None or key in seeds.where
+        if not is_wanted and draft.reach.scopes is None:
+            continue
+        hearing = _Hearing(draft, key, is_wanted=is_wanted)
         messages = await transcripts.read(key, hearing)
         picked = await asyncio.to_thread(pick, key, messages, draft.reach, seeds.of(key)) if messages else None
         if picked:
@@ -135,13 +138,16 @@ async def _pick(draft: _Draft, transcripts: Transcripts) -> None:
 
 
 class _Hearing:
-    """Looks at the raw text of a conversation: whether something may be in it, and whose it is."""
+    """Looks at the raw text of a conversation: whether something may be in it, and whose it is.
 
-    def __init__(self, draft: _Draft, key: str) -> None:
+    Of one that is not wanted only the latter: copies may have got there.
+    """
+
+    def __init__(self, draft: _Draft, key: str, *, is_wanted: bool) -> None:
         scopes = draft.reach.scopes
         channel, _, chat = key.partition(":")
         nobodys = "owner" if channel == "cli" else f"group:{channel}-{chat}"
-        self._may_hold = draft.seeds.may_hold
+        self._may_hold = draft.seeds.may_hold if is_wanted else lambda _: False
         self._marks = [f'"scope":"{scope}"' for scope in scopes or ()]
         self.is_reached = scopes is None or nobodys in scopes
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.authority import Scope
+from nanobot.authority import OWNER_IN_TERMINAL, Scope
 from nanobot.forgotten import FORGOTTEN
 from nanobot.messages import Sender
 from nanobot.store.history import History
@@ -63,6 +63,17 @@ async def test_another_conversation_with_the_same_words_stays(house: Household) 
     await house.forget("session:cli:default")
 
     assert (await house.said("cli:other"))[0] == ("user", f"I live in a {OTHER}.")
+
+
+async def test_copies_of_what_was_said_in_it_go_from_other_conversations(house: Household) -> None:
+    context = f"<relevant_memories>\n[cli:default, Ada] My blood type is {SECRET}, you know.\n</relevant_memories>"
+    await house.say("telegram:7", user("o1", "w1", "And now?", context=context), answer("o2", "w1", "Well."))
+
+    done = await house.forget_as(OWNER_IN_TERMINAL, "session:cli:default")
+
+    assert not done.failed, done.text
+    assert (await house.said("telegram:7"))[-2:] == [("user", "And now?"), ("assistant", "Well.")]
+    assert SECRET not in (house.space.sessions / "telegram" / "7.jsonl").read_text(encoding="utf-8")
 
 
 async def test_of_a_person_nothing_stays_but_that_they_may_talk(house: Household) -> None:
