@@ -37,6 +37,12 @@ def no_blocking_calls() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As pytest has it, but not named after the test: a socket's path may not be long, and workers add to it."""
+    return tmp_path_factory.mktemp("t")
+
+
 @pytest.fixture(autouse=True)
 def private_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Each test has a home of its own; what the developer has configured does not count."""
