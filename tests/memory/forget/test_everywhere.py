@@ -14,20 +14,21 @@ from tests.memory.forget.household import MEMBER, OTHER, SECRET, Household, file
 INDEX = "workspace/.nanobot/cache/recall.db"
 
 
-async def test_nothing_in_the_home_holds_what_was_forgotten(house: Household) -> None:
-    assert len(house.holding(SECRET)) > 12
-    beside = set(house.holding(OTHER))
-
-    receipt = await house.forget(SECRET)
-
-    assert house.holding(SECRET) == []
-    assert not receipt.failed, receipt.text
-    assert beside - set(house.holding(OTHER)) == {INDEX}  # it is made anew by whoever searches next
-    assert not house.space.forgetting.exists()
+Emptied = tuple[Household, str]
 
 
-async def test_what_was_said_beside_it_stays_and_what_rests_on_it_alone_goes(house: Household) -> None:
-    await house.forget(SECRET)
+def test_nothing_in_the_home_holds_what_was_forgotten(emptied: Emptied, house: Household) -> None:
+    before, (after, _) = house, emptied
+
+    assert len(before.holding(SECRET)) > 12
+    assert after.holding(SECRET) == []
+    lost = set(before.holding(OTHER)) - set(after.holding(OTHER))
+    assert lost == {INDEX}  # it is made anew by whoever searches next
+    assert not after.space.forgetting.exists()
+
+
+async def test_what_was_said_beside_it_stays_and_what_rests_on_it_alone_goes(emptied: Emptied) -> None:
+    house, _ = emptied
 
     assert await house.said("cli:default") == [
         ("user", f"I live in a {OTHER}."),
@@ -49,15 +50,15 @@ async def test_what_was_said_beside_it_stays_and_what_rests_on_it_alone_goes(hou
     assert not (house.space.memory / "health.md").exists()
 
 
-async def test_what_is_in_an_episode_stays_in_it(house: Household) -> None:
-    await house.forget(SECRET)
+async def test_what_is_in_an_episode_stays_in_it(emptied: Emptied) -> None:
+    house, _ = emptied
 
     [owed] = await SessionManager(house.space).unarchived("cli:default")
     assert [message.id for message in owed] == ["m5", "m6", "m7", "m8", "m9", "m10"]
 
 
-async def test_the_history_of_memory_tells_of_the_rest(house: Household) -> None:
-    await house.forget(SECRET)
+async def test_the_history_of_memory_tells_of_the_rest(emptied: Emptied) -> None:
+    house, _ = emptied
 
     log = git(house.space, "log", "--format=%B").decode()
     assert f'add "memory/MEMORY.md" text "lives in a {OTHER}" from ["m3"]' in log
@@ -77,15 +78,15 @@ async def test_messages_on_their_way_go_but_others_are_answered(house: Household
         assert await spool.marks("") == {"telegram:offset": "12"}
 
 
-async def test_the_receipt_says_how_much_and_what_nobody_here_can_reach(house: Household) -> None:
-    receipt = await house.forget(SECRET)
+def test_the_receipt_says_how_much_and_what_nobody_here_can_reach(emptied: Emptied) -> None:
+    _, receipt = emptied
 
-    lines = receipt.text.splitlines()
+    lines = receipt.splitlines()
     assert lines[0] == "Forgotten:"
     assert "- lines typed in the terminal: 2" in lines
     assert "- files that were sent: 1" in lines
-    assert "backups" in receipt.text
-    assert SECRET not in receipt.text
+    assert "backups" in receipt
+    assert SECRET not in receipt
 
 
 async def test_the_same_in_chinese_for_whoever_reads_that(house: Household) -> None:
