@@ -81,7 +81,7 @@ class House:
         self.bot: Bot = build_bot(
             Ground(self.config, self.home, self.workspace, self.clock, self.spool, self.people), "en"
         )
-        await go_on(self.bot.forgetting, self.spool.send)
+        await go_on(self.bot.forgetting, self.spool, self.workspace)
         self.door = Access(self.people, self.spool.send, self.clock)
         self.media = MediaFolder(self.workspace)
         tasks = await self._closing.enter_async_context(_Tasks())
