@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
-from nanobot.errors import LLMError, LLMErrorKind
+from nanobot.errors import LLMError
 from nanobot.memory.minutes import Entry, numbered
+from nanobot.memory.quiet import Quiet
 from nanobot.memory.section import fenced, prompt
 from nanobot.memory.summary import Summary, read_summary
 from nanobot.ports import LLM, Request
@@ -47,7 +48,7 @@ class Summariser:
         """Ask once, in the slot. Raises LLMError; of kind "protocol" if what came is no summary of these entries."""
         llm, _ = self._model_of(session)
         async with slot():
-            reply = await llm.complete(Request(_request(entries), patient=False), _Quiet())
+            reply = await llm.complete(Request(_request(entries), patient=False), Quiet())
         if reply.tool_calls:
             raise LLMError("protocol", "a tool call in place of a summary", model=reply.model)
         summary = read_summary(reply.text, "\n".join(entry.text for entry in entries))
@@ -62,15 +63,3 @@ def _request(entries: Sequence[Entry]) -> list[Message]:
         Message(role="system", content=prompt("consolidate")),
         Message(role="user", content=f"{record}\n\n{prompt('consolidate_now')}"),
     ]
-
-
-class _Quiet:
-    """A Stream that nobody watches."""
-
-    def text(self, delta: str) -> None: ...
-
-    def restart(self) -> None: ...
-
-    def waiting(self, seconds: float, kind: LLMErrorKind) -> None: ...
-
-    def fallback(self, preset: str, kind: LLMErrorKind) -> None: ...

@@ -5,13 +5,14 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
-from nanobot.errors import LLMError, LLMErrorKind
+from nanobot.errors import LLMError
 from nanobot.memory.dream.draft import Draft
 from nanobot.memory.dream.gate import Gate
 from nanobot.memory.dream.limits import Limits
 from nanobot.memory.dream.proposals import TOOL, Answer, Proposal, read_reply
 from nanobot.memory.dream.refused import RefusalKind, Refused
 from nanobot.memory.dream.request import prompt
+from nanobot.memory.quiet import Quiet
 from nanobot.ports import LLM, Clock, Reply, Request
 from nanobot.tokens import TokenEstimator
 from nanobot.transcript import Message
@@ -29,18 +30,6 @@ _ERROR = re.compile(
 
 class OutOfRoomError(Exception):
     """A limit of the run was reached: of calls, tokens or time."""
-
-
-class Quiet:
-    """A Stream that nobody watches."""
-
-    def text(self, delta: str) -> None: ...
-
-    def restart(self) -> None: ...
-
-    def waiting(self, seconds: float, kind: LLMErrorKind) -> None: ...
-
-    def fallback(self, preset: str, kind: LLMErrorKind) -> None: ...
 
 
 class Purse:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from nanobot.authority import Authority, may_touch
-from nanobot.errors import LLMError, LLMErrorKind
+from nanobot.errors import LLMError
 from nanobot.memory.note import Note
+from nanobot.memory.quiet import Quiet
 from nanobot.memory.redaction import redact
 from nanobot.memory.section import fenced, prompt
 from nanobot.memory.shelves import Shelves
@@ -65,7 +66,7 @@ class Chooser:
             return Choice((), None)
         try:
             async with asyncio.timeout(PATIENCE):
-                reply = await self._model_of(session).complete(Request(_request(notes, said), patient=False), _Quiet())
+                reply = await self._model_of(session).complete(Request(_request(notes, said), patient=False), Quiet())
         except (TimeoutError, LLMError) as error:
             log.info("no model chose memories, the search serves: %s", error or "it took too long")
             return None
@@ -102,15 +103,3 @@ def _rows(text: str, count: int) -> Sequence[int] | None:
 def _shown(note: Note) -> Chosen:
     text = " ".join(redact(f"{note.summary}. {note.body}").split())
     return Chosen(note.name, note.updated, text if len(text) <= LENGTH else f"{text[: LENGTH - 1]}…")
-
-
-class _Quiet:
-    """A Stream that nobody watches."""
-
-    def text(self, delta: str) -> None: ...
-
-    def restart(self) -> None: ...
-
-    def waiting(self, seconds: float, kind: LLMErrorKind) -> None: ...
-
-    def fallback(self, preset: str, kind: LLMErrorKind) -> None: ...
