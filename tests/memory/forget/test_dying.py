@@ -10,6 +10,8 @@ from nanobot.store.history import History
 from tests.memory.forget.dying import die
 from tests.memory.forget.household import OTHER, SECRET, Household, git
 
+pytestmark = pytest.mark.slow  # each step is a process that dies
+
 
 @pytest.mark.parametrize("step", [1, 7, 13, 19, 26])
 async def test_killed_on_the_way_it_goes_on_at_the_next_start(furnished: Path, private_home: Path, step: int) -> None:

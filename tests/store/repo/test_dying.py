@@ -3,10 +3,14 @@
 import shutil
 from pathlib import Path
 
+import pytest
+
 from nanobot.memory.versioned import WithoutIndex
 from tests.store.repo.desk import BASE, INDEX, MEMORY, Desk
 from tests.store.repo.dying import AFTER, die
 from tests.store.repo.test_purging import everything_in
+
+pytestmark = pytest.mark.slow  # each step is a process that dies
 
 MOST_STEPS = 30
 
