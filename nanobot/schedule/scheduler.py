@@ -91,7 +91,8 @@ class Scheduler:
             )
 
     async def _begin(self, name: str) -> None:
-        self._running.create_task(self._work_and_wait(name), name=f"job {name}")
+        if self._timers is not None:  # else the end came between the timer and this
+            self._running.create_task(self._work_and_wait(name), name=f"job {name}")
 
     async def _work_and_wait(self, name: str) -> None:
         await self._work(name)
