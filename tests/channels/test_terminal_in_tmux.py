@@ -104,7 +104,7 @@ def test_answers_may_go_to_a_file_while_one_types(tmp_path: Path) -> None:
     with Tmux(["sh", "-c", talker], ROOT, {}) as pane:
         pane.wait_for(r"^>$")
         pane.say("look")
-        pane.wait_for(r"^>$(.|\n)*^>$")
+        pane.wait_for(r"^> look(.|\n)*^>$")
         pane.say("exit")
         pane.wait_for(r"^\[exit 0\]")
     assert "Found it.\n" in (tmp_path / "answers").read_text(encoding="utf-8")
