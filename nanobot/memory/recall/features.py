@@ -43,6 +43,11 @@ class Weights:
         return math.log(1 + (self._texts - count + 0.5) / (count + 0.5))
 
     @property
+    def texts(self) -> int:
+        """How many texts there are."""
+        return self._texts
+
+    @property
     def rarest(self) -> float:
         """The scale of rarity: about that of a word that stands in a single text."""
         return math.log(1 + self._texts)

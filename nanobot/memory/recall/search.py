@@ -16,10 +16,10 @@ from nanobot.ports import EVERYWHERE, Hit, RecallIndex, Said, Within
 
 _CANDIDATES = 80  # texts that hold the words of the question, before their neighbours join
 _FROM_THEN = 25  # texts from each time that the question names, whatever their words
-_POSTINGS, _POSTINGS_OF_OTHERS = (
-    15_000,
-    5_000,
-)  # occurrences that the index may walk through for one question; the rarest words go first
+# Occurrences that the index walks through for one question, the rarest words first: a share of all texts, in limits.
+# Less than that share costs quality, more of it does not help.
+_POSTINGS = 0.04  # half as many for words that only stand for those of the question
+_FEWEST, _MOST = 4_000, 40_000
 _LONGEST_STRETCH = 40  # days; texts of a whole year are no candidates for that alone
 _SOON = 7  # days after it happened in which people still tell of it
 _BY_OTHER_WORDS = 15
@@ -97,11 +97,13 @@ class LocalRecall:
         return list(found)
 
     def _candidates(self, question: Question, others: Sequence[str], within: Within, weights: Weights) -> Sequence[int]:
-        keys = list(self._index.matching(_affordable(question.words, weights, _POSTINGS), within, _CANDIDATES))
-        keys += self._index.matching(_affordable(others, weights, _POSTINGS_OF_OTHERS), within, _BY_OTHER_WORDS)
+        postings = min(max(_POSTINGS * weights.texts, _FEWEST), _MOST)
+        words = _affordable(question.words, weights, postings)
+        keys = list(self._index.matching(words, within, _CANDIDATES))
+        keys += self._index.matching(_affordable(others, weights, postings / 2), within, _BY_OTHER_WORDS)
         for days in question.days:
             if days.length <= _LONGEST_STRETCH and (then := _during(days, within)):
-                keys += self._index.matching(_affordable(question.words, weights, _POSTINGS), then, _FROM_THEN)
+                keys += self._index.matching(words, then, _FROM_THEN)
                 keys += self._index.on_days(then, _FROM_THEN)
         return list(dict.fromkeys(keys))
 
@@ -111,7 +113,7 @@ class LocalRecall:
         return [other for other in self._index.passages([said.key], reach) if other.key != said.key]
 
 
-def _affordable(words: Sequence[str], weights: Weights, postings: int) -> list[str]:
+def _affordable(words: Sequence[str], weights: Weights, postings: float) -> list[str]:
     """The rarest words, as many as can be looked for in the time that a person waits; the ranking sees them all."""
     chosen: list[str] = []
     cost = 0
