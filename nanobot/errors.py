@@ -68,6 +68,10 @@ class StoreError(NanobotError):
     """Something could not be read or written."""
 
 
+class EmbedderError(NanobotError):
+    """The model that reads what texts mean cannot be used."""
+
+
 class VersionError(NanobotError):
     """The history of memory could not do what it was asked to; nothing has changed, unless the call says otherwise."""
 

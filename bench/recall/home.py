@@ -5,6 +5,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from itertools import groupby
 from typing import Protocol
 
@@ -13,11 +14,10 @@ from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.words import words_of
 from nanobot.memory.recall.written import written_reader
 from nanobot.messages import Sender
-from nanobot.ports import EVERYWHERE, Extent
+from nanobot.ports import EVERYWHERE, Embedder, Extent
 from nanobot.store import lines
 from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.recall.index import SqliteRecallIndex
-from nanobot.store.recall.indexer import Indexer
+from nanobot.store.recall.indexer import open_recall
 from nanobot.store.session_files import SessionFiles
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
@@ -60,14 +60,23 @@ def write_sessions(workspace: Workspace, conversation: str, turns: Iterable[Turn
         path.write_bytes(lines.header(key, said[0].at) + encoded)
 
 
+class Patient:
+    """An Embedder that reads each text once, however many workspaces it is in."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.name = embedder.name
+        self.of_text, self.of_question = cache(embedder.of_text), embedder.of_question
+
+
 class Ours:
     """The real index over the real session files."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self.index = SqliteRecallIndex(workspace.recall_index)
-        self.indexer = Indexer(self.index.database, workspace, words_of, written_reader(read_frontmatter))
+    def __init__(self, workspace: Workspace, embedder: Embedder | None = None) -> None:
+        self.index, self.indexer = open_recall(workspace, words_of, written_reader(read_frontmatter), embedder)
         started = time.perf_counter()
         self.indexer.sync()
+        while self.indexer.embed():
+            pass
         self.index_seconds = time.perf_counter() - started
         self._recall = LocalRecall(self.index)
 

@@ -132,7 +132,7 @@ def build_bot(
     config, workspace, clock = ground.config, ground.workspace, ground.clock
     lanes, questions = Lanes(parallel=config.agent.parallel_sessions), Questions(ground.bus)
     models = build_models(config, ground.home, workspace, clock)
-    memories = build_memories(workspace, clock)
+    memories = build_memories(config, workspace, clock)
     store = SessionManager(
         workspace,
         fsync=config.sessions.fsync,

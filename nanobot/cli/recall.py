@@ -10,6 +10,7 @@ from nanobot.errors import WorkspaceError
 if TYPE_CHECKING:  # the index is opened only to be searched
     from collections.abc import Callable, Sequence
 
+    from nanobot.config import Config
     from nanobot.ports import Hit, RecallIndex, RecallKeeper, Said
     from nanobot.workspace import Workspace
 
@@ -42,10 +43,11 @@ def run(args: argparse.Namespace) -> int:
     from nanobot.memory.recall.search import LocalRecall
     from nanobot.workspace import Workspace
 
-    workspace = Workspace(config_of(args).workspace)
+    config = config_of(args)
+    workspace = Workspace(config.workspace)
     if not workspace.root.is_dir():
         raise WorkspaceError(f"There is no workspace at {workspace.root} yet; `nanobot chat` makes one.")
-    index, keeper = open_index(workspace)
+    index, keeper = open_index(config, workspace)
     try:
         keeper.sync(_progress if sys.stderr.isatty() else None)
         recall = LocalRecall(index)
@@ -55,14 +57,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def open_index(workspace: "Workspace") -> "tuple[RecallIndex, RecallKeeper]":
+def open_index(config: "Config", workspace: "Workspace") -> "tuple[RecallIndex, RecallKeeper]":
     """The index of everything. A gateway may be at work on it at the same time."""
+    from nanobot.app.recall import build_embedder
     from nanobot.memory.recall.words import words_of
     from nanobot.memory.recall.written import written_reader
     from nanobot.store.frontmatter import read_frontmatter
     from nanobot.store.recall.indexer import open_recall
 
-    return open_recall(workspace, words_of, written_reader(read_frontmatter))
+    return open_recall(workspace, words_of, written_reader(read_frontmatter), build_embedder(config))
 
 
 def _answer(args: argparse.Namespace, search: "Callable[[str], Sequence[Hit]]") -> None:

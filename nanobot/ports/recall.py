@@ -73,6 +73,31 @@ class Related:
     text: str
 
 
+class Embedder(Protocol):
+    """A model that turns texts into vectors; the closer two point, the closer is what the texts mean.
+
+    Vectors are signed bytes, of any length (what counts is the direction), the same number of them for every text.
+    Blocks, and takes its time; one call at a time. Raises EmbedderError when the model cannot be used.
+    """
+
+    @property
+    def name(self) -> str:
+        """Vectors of different models cannot be compared."""
+        ...
+
+    def of_text(self, text: str) -> bytes: ...
+
+    def of_question(self, text: str) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """What means about the same as a question: the keys of the closest texts, and how close any text is, from 0."""
+
+    keys: Sequence[int] = ()
+    closeness: Callable[[int], float] = lambda _: 0.0
+
+
 class RecallIndex(Protocol):
     """Finds texts by words and days. Derived: may be deleted, and is then built anew. Blocks briefly."""
 
@@ -88,6 +113,10 @@ class RecallIndex(Protocol):
 
     def matching(self, words: Sequence[str], within: Within, limit: int) -> Sequence[int]:
         """Keys of the texts that hold any of the words, the best by bm25 first."""
+        ...
+
+    def near(self, question: str, within: Within, limit: int) -> Near:
+        """What is closest in meaning; nothing without a model for that."""
         ...
 
     def on_days(self, within: Within, limit: int) -> Sequence[int]:
@@ -123,6 +152,10 @@ class RecallKeeper(Protocol):
 
     def look(self, scope: str) -> None:
         """Take in what changed in the notes and memory files of a scope, and new episodes. Cheap if nothing did."""
+        ...
+
+    def embed(self) -> bool:
+        """Have a model take in the meaning of a few more texts, if there is one; whether some are left."""
         ...
 
     def rebuild(self, progress: "Progress | None" = None) -> None:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from nanobot.ports import Extent, Related, Said, Within
+from nanobot.ports import Extent, Near, Related, Said, Within
 
 
 class ListIndex:
@@ -35,6 +35,9 @@ class ListIndex:
 
     def matching(self, words: Sequence[str], within: Within, limit: int) -> Sequence[int]:
         return [said.key for said in self._inside(within) if not set(words).isdisjoint(said.words.split())][:limit]
+
+    def near(self, question: str, within: Within, limit: int) -> Near:
+        return Near()
 
     def on_days(self, within: Within, limit: int) -> Sequence[int]:
         return [said.key for said in sorted(self._inside(within), key=lambda said: -said.when)][:limit]

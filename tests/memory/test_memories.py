@@ -84,9 +84,9 @@ async def test_what_somebody_else_wrote_meanwhile_is_found(house: House) -> None
     async with house.running():
         await house.find("marmot")
         path = house.workspace.sessions / "cli" / "a.jsonl"
-        path.write_bytes(path.read_bytes().replace(b"marmot", b"beaver"))
+        path.write_bytes(path.read_bytes().replace(b"marmot", b"wolverine"))
         house.workspace.user.write_text("Likes otters.\n")
-        assert await house.find("beaver") == ["the beaver whistles"]
+        assert await house.find("wolverine") == ["the wolverine whistles"]
         assert await house.find("otters") == ["Likes otters."]
 
 
@@ -125,6 +125,9 @@ class SlowKeeper:
 
     def look(self, scope: str) -> None:
         self._keeper.look(scope)
+
+    def embed(self) -> bool:
+        return self._keeper.embed()
 
     def rebuild(self, progress: Progress | None = None) -> None:
         self._keeper.rebuild(progress)

@@ -69,7 +69,8 @@ class Memories:
                 self._tried.set()
             await self._attempt(self._sync, "everything")
             while True:
-                await self._something.wait()
+                if not await self._attempt(self._keeper.embed, "what texts mean"):
+                    await self._something.wait()
                 self._something.clear()
                 appended, self._appended = self._appended, {}
                 for session in appended:
@@ -94,6 +95,7 @@ class Memories:
         if self._recall is None or not may_touch(authority, authority.scope):
             return Recalled((), self._unread)
         await self._up_to_date(self._sync, PATIENCE)
+        self._something.set()  # what was taken in may be new to a model that reads what texts mean
         search = partial(self._find, query, authority.scope, k=k, around=around, but=but)
         return Recalled(await self._read(search), self._unread)
 
@@ -147,11 +149,12 @@ class Memories:
         done.add_done_callback(_note_failure)
         await asyncio.wait([done], timeout=seconds)
 
-    async def _attempt(self, work: Callable[[], object], what: str) -> None:
+    async def _attempt(self, work: Callable[[], T], what: str) -> T | None:
         try:
-            await self._write(work)
+            return await self._write(work)
         except (StoreError, OSError) as error:
             log.warning("the search index could not take in %s: %s", what, error)
+            return None
 
     def _sync(self) -> None:
         try:

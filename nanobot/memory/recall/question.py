@@ -1,7 +1,7 @@
 """What a person asks for, read from their words."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -63,3 +63,11 @@ def read_question(text: str, today: date, speakers: Sequence[str], years: Sequen
         own=own and not about,
         bots=bots and not own and not about,
     )
+
+
+def without_names(text: str, speakers: Iterable[str]) -> str:
+    """The text without the names of these: they are in everything that is said to them."""
+    names = sorted({part for speaker in speakers for part in (speaker, *speaker.split())}, key=len, reverse=True)
+    for name in names:
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?:['\u2019]s)?(?!\w)", "", text, flags=re.IGNORECASE)
+    return text

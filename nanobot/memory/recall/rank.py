@@ -7,6 +7,7 @@ from nanobot.memory.recall.features import Weights, circumstances, learnt, lexic
 from nanobot.memory.recall.page import Page, Values
 from nanobot.memory.recall.question import Question
 from nanobot.memory.recall.words import words_of
+from nanobot.ports import Near
 
 # Fitted to dialogues, each left out in turn and tried on the rest; see docs/decisions/0005-recall.md.
 # The first are shares of a sum, the second exponents of a factor.
@@ -22,6 +23,8 @@ LEXICAL: Mapping[str, float] = {
     "learnt": 1.71,
     "learnt_beside": 0.52,
     "similar": 3.8,
+    "meaning": 20.0,
+    "meaning_beside": 10.0,
 }
 CIRCUMSTANCES: Mapping[str, float] = {"speaker": 0.75, "asks": -0.26, "tells_time": 0.42, "then": 0.58}
 _FLOOR = 0.26  # what a text is worth that matches nothing: it can still be the one from that day
@@ -35,6 +38,7 @@ def features(
     alike: Mapping[str, Sequence[str]],
     similar: Sequence[str],
     weights: Weights,
+    near: Near,
 ) -> tuple[dict[str, Values], dict[str, Values]]:
     """Every reason for every text of the page: the lexical ones, and the circumstances.
 
@@ -44,6 +48,7 @@ def features(
         alike: synonyms of its words.
         similar: words of the index that are spelt like those of the question.
         weights: how telling words are.
+        near: how close in meaning texts are.
     """
     page.look_for([*question.words, *(word for words in alike.values() for word in words), *similar])
     reasons = lexical(page, question, alike, weights)
@@ -55,6 +60,8 @@ def features(
     reasons["learnt"] = weights.bm25(page, more)
     reasons["learnt_beside"] = page.both_beside(reasons["learnt"])
     reasons["similar"] = weights.bm25(page, dict.fromkeys(similar, 1.0))
+    reasons["meaning"] = page.each(lambda said: near.closeness(said.key))
+    reasons["meaning_beside"] = page.both_beside(reasons["meaning"])
     return reasons, around
 
 

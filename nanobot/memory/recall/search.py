@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from nanobot.memory.recall.days import Days
 from nanobot.memory.recall.features import Weights
 from nanobot.memory.recall.page import REACH, Page, Values
-from nanobot.memory.recall.question import Question, read_question
+from nanobot.memory.recall.question import Question, read_question, without_names
 from nanobot.memory.recall.rank import features, scores
 from nanobot.memory.recall.relevance import Relevance, speaks_of_oneself
 from nanobot.memory.recall.synonyms import synonyms
@@ -20,6 +20,7 @@ _FROM_THEN = 25  # texts from each time that the question names, whatever their 
 # Less than that share costs quality, more of it does not help.
 _POSTINGS = 0.04  # half as many for words that only stand for those of the question
 _FEWEST, _MOST = 4_000, 40_000
+_NEAR = 40  # texts that are closest in meaning, where a model knows that
 _LONGEST_STRETCH = 40  # days; texts of a whole year are no candidates for that alone
 _SOON = 7  # days after it happened in which people still tell of it
 _BY_OTHER_WORDS = 15
@@ -68,9 +69,10 @@ class LocalRecall:
         similar = self._similar(question)
         others = [*dict.fromkeys(word for words in alike.values() for word in words), *similar]
         weights.know([*question.words, *others])
-        keys = self._candidates(question, others, within, weights)
+        near = self._index.near(without_names(query, question.about), within, _NEAR)
+        keys = list(dict.fromkeys([*self._candidates(question, others, within, weights), *near.keys]))
         page = Page([said for said in self._index.passages(keys, REACH) if _is_before(said, within)])
-        values = scores(*features(page, question, alike, similar, weights)) if page.texts else []
+        values = scores(*features(page, question, alike, similar, weights, near)) if page.texts else []
         order = sorted(_inside(page, within), key=lambda place: -values[place])
         return _Ranked(page, question, weights, values, order)
 

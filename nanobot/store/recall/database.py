@@ -12,7 +12,7 @@ from nanobot.store.private import private_folder
 from nanobot.workspace import PRIVATE_FILE
 
 # Of the tables, and of the words in them: a change of either needs a new number, and builds the index anew.
-_VERSION = 2
+_VERSION = 3
 _BUSY_SECONDS = 10
 _BROKEN = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _TABLES = """
@@ -38,6 +38,9 @@ CREATE TABLE link (file INTEGER NOT NULL, kind TEXT NOT NULL, folded TEXT NOT NU
 CREATE INDEX link_file ON link (file);
 CREATE TABLE total (texts INTEGER NOT NULL, words INTEGER NOT NULL);
 INSERT INTO total VALUES (0, 0);
+CREATE TABLE model (name TEXT NOT NULL, gone INTEGER NOT NULL);  -- that made the vectors; how many are gone again
+INSERT INTO model VALUES ('', 0);
+CREATE TABLE vector (key INTEGER PRIMARY KEY, vector BLOB NOT NULL);  -- of all texts of a scope up to some key
 CREATE VIRTUAL TABLE word USING fts5(words, content='', tokenize="unicode61 remove_diacritics 0");
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(word, row);
 """

@@ -151,6 +151,8 @@ class Texts:
             "INSERT INTO word (word, rowid, words) VALUES ('delete', ?, ?)", ((key, words) for key, words, _ in rows)
         )
         self._connection.execute(f"DELETE FROM said WHERE {where}", values)  # noqa: S608 - no value is in it
+        self._connection.executemany("DELETE FROM vector WHERE key = ?", ((key,) for key, *_ in rows))
+        self._connection.execute("UPDATE model SET gone = gone + ?", (len(rows),))
         self._more_texts -= len(rows)
         self._more_words -= sum(len(words.split()) for _, words, _ in rows)
         if any(speaker for *_, speaker in rows):

@@ -7,9 +7,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from nanobot.authority import Origin
-from nanobot.ports.recall import Extent, Related, Said, Within
+from nanobot.ports.recall import Embedder, Extent, Near, Related, Said, Within
 from nanobot.store.recall.database import Database
 from nanobot.store.recall.entries import SCOPE_BITS
+from nanobot.store.recall.vectors import Vectors
 
 _SAID = (
     "said.key, said.source, file.path, CASE said.session WHEN '' THEN file.session ELSE said.session END,"
@@ -23,8 +24,10 @@ _STALE = 0.02  # counts of words may lag behind by this share of the texts: they
 class SqliteRecallIndex:
     """A RecallIndex in one SQLite file with FTS5. May be used from several threads."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, embedder: Embedder | None = None) -> None:
+        """`embedder` reads what texts mean; without it nothing is near but by words."""
         self.database = Database(path)
+        self.vectors = Vectors(self.database, embedder) if embedder else None
         self._counts: dict[str, int] = {}
         self._counted = 0
 
@@ -84,6 +87,9 @@ class SqliteRecallIndex:
                 (query, first, last, *values, limit),
             )
         return [key for _, key in sorted(found)[:limit]]
+
+    def near(self, question: str, within: Within, limit: int) -> Near:
+        return self.vectors.near(question, self._scopes(within), limit) if self.vectors else Near()
 
     def on_days(self, within: Within, limit: int) -> Sequence[int]:
         condition, values = _condition(within)

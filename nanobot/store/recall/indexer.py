@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nanobot.errors import StoreError
-from nanobot.ports.recall import Progress, ReadWritten
+from nanobot.ports.recall import Embedder, Progress, ReadWritten
 from nanobot.store import lines
 from nanobot.store.recall.database import Database
 from nanobot.store.recall.documents import DocumentIndexer
@@ -15,6 +15,7 @@ from nanobot.store.recall.episodes import entries_of_history
 from nanobot.store.recall.index import SqliteRecallIndex
 from nanobot.store.recall.logs import Log, stamp
 from nanobot.store.recall.sessions import entries_of_sessions
+from nanobot.store.recall.vectors import Vectors
 from nanobot.store.session_files import SessionFiles
 from nanobot.workspace import Workspace
 
@@ -30,7 +31,14 @@ class Indexer:
     Safe beside a second process that does the same.
     """
 
-    def __init__(self, database: Database, workspace: Workspace, words: Words, read_written: ReadWritten) -> None:
+    def __init__(
+        self,
+        database: Database,
+        workspace: Workspace,
+        words: Words,
+        read_written: ReadWritten,
+        vectors: Vectors | None = None,
+    ) -> None:
         """Say what is read, and how.
 
         Args:
@@ -38,8 +46,9 @@ class Indexer:
             workspace: its files are read.
             words: the words by which a text is found.
             read_written: the texts and links in a file that people edit.
+            vectors: has a model read what the texts mean.
         """
-        self._database, self._workspace = database, workspace
+        self._database, self._workspace, self._vectors = database, workspace, vectors
         self._words, self._read_written = words, read_written
         self._files = SessionFiles(workspace)
         self._sessions = Log(database, words, entries_of_sessions)
@@ -83,6 +92,10 @@ class Indexer:
         if path.is_file() and not _is_as(self._known().get(self._name(path)), path):
             for _ in self._history.take_in(path, self._name(path), "", verify=True):
                 pass
+
+    def embed(self) -> bool:
+        """Have the model read a few more texts; whether some are left."""
+        return self._vectors.embed() if self._vectors else False
 
     def rebuild(self, progress: Progress | None = None) -> None:
         """Build the index anew beside this one, and put it in its place: nothing is left of what is not in the files.
@@ -129,13 +142,15 @@ class Indexer:
         return {file.path: file for file in files}
 
 
-def open_recall(workspace: Workspace, words: Words, read_written: ReadWritten) -> tuple[SqliteRecallIndex, Indexer]:
+def open_recall(
+    workspace: Workspace, words: Words, read_written: ReadWritten, embedder: Embedder | None = None
+) -> tuple[SqliteRecallIndex, Indexer]:
     """The index of a workspace, and what keeps it. Raises StoreError."""
     try:
-        index = SqliteRecallIndex(workspace.recall_index)
+        index = SqliteRecallIndex(workspace.recall_index, embedder)
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"{workspace.recall_index} cannot be opened: {error}") from error
-    return index, Indexer(index.database, workspace, words, read_written)
+    return index, Indexer(index.database, workspace, words, read_written, index.vectors)
 
 
 def _is_as(known: File | None, path: Path) -> bool:
