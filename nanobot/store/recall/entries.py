@@ -167,9 +167,7 @@ class Texts:
 
     def _scope(self, name: str) -> int:
         if name not in self._scopes:
-            self._connection.execute("INSERT OR IGNORE INTO scope (name) VALUES (?)", (name,))
-            row = self._connection.execute("SELECT id FROM scope WHERE name = ?", (name,)).fetchone()
-            self._scopes[name] = int(row[0])
+            self._scopes[name] = self._number("scope", name=name)
         return self._scopes[name]
 
     def _next_key(self, scope: int) -> int:
@@ -187,11 +185,18 @@ class Texts:
         if not name:
             return 0
         if (scope, name) not in self._speakers:
-            self._connection.execute("INSERT OR IGNORE INTO speaker (scope, name) VALUES (?, ?)", (scope, name))
-            query = "SELECT id FROM speaker WHERE scope = ? AND name = ?"
-            row = self._connection.execute(query, (scope, name)).fetchone()
-            self._speakers[scope, name] = int(row[0])
+            self._speakers[scope, name] = self._number("speaker", scope=scope, name=name)
         return self._speakers[scope, name]
+
+    def _number(self, table: str, **values: object) -> int:
+        """The id of a row with these values, a new one if need be."""
+        where = " AND ".join(f"{column} = ?" for column in values)
+        row = self._connection.execute(f"SELECT id FROM {table} WHERE {where}", tuple(values.values())).fetchone()  # noqa: S608 - names of ours
+        if row:
+            return int(row[0])
+        marks = ", ".join("?" * len(values))
+        added = f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks})"  # noqa: S608 - names of ours
+        return self._connection.execute(added, tuple(values.values())).lastrowid or 0
 
 
 def _moment(at: str) -> tuple[float, int]:
