@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from bench.recall.data import Turn
-from bench.recall.home import NOW, Ours, key_of, write_sessions
+from bench.recall.home import NOW, Ours, write_sessions
 from bench.recall.measure import times
 from bench.recall.talk import synthetic_history
 from nanobot.memory.recall.search import LocalRecall
@@ -31,10 +31,8 @@ def scale(size: int) -> str:
         questions = [question(chance, sample) for _ in range(_QUESTIONS)]
         p50, p99 = times([_timed(ours, question) for question in questions])
         owner = Within(scopes=frozenset({"owner"}))
-        session = Within(sessions=frozenset({key_of(_HISTORY, sample[0])}))
         recall = LocalRecall(ours.index)
         scope = times([timed_inside(recall, question, owner) for question in questions])
-        inside = times([timed_inside(recall, question, session) for question in questions])
         append50, append99 = times([append(ours, workspace, number) for number in range(_APPENDS)])
         started = time.perf_counter()
         ours.indexer.sync()
@@ -45,7 +43,6 @@ def scale(size: int) -> str:
     return (
         f"{size:>9,} messages: index {ours.index_seconds:6.1f} s ({size / ours.index_seconds:,.0f}/s),"
         f" query p50 {p50:.1f} p99 {p99:.1f} ms, in one scope p50 {scope[0]:.1f} p99 {scope[1]:.1f} ms,"
-        f" in one session p50 {inside[0]:.1f} p99 {inside[1]:.1f} ms,"
         f" append p50 {append50:.3f} p99 {append99:.3f} ms, sync of nothing {nothing * 1000:.1f} ms,"
         f" disk {disk:.1f} MB (session files {logs:.1f} MB)"
     )

@@ -45,7 +45,6 @@ class Within:
     """
 
     scopes: frozenset[str] = frozenset()
-    sessions: frozenset[str] = frozenset()
     first_day: int | None = None
     last_day: int | None = None
     before: tuple[str, int] | None = None

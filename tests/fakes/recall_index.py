@@ -71,7 +71,6 @@ class ListIndex:
             said
             for said in self._texts
             if self._is_open(said, within)
-            and (not within.sessions or said.session in within.sessions)
             and (within.first_day is None or said.day >= within.first_day)
             and (within.last_day is None or said.day <= within.last_day)
         ]

@@ -2,10 +2,12 @@
 
 import asyncio
 import logging
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from threading import Lock
 from typing import Any, TypeVar
 
 from nanobot.authority import Authority, Scope, may_touch
@@ -22,7 +24,10 @@ PATIENCE = 2.0
 HASTE = 0.15
 """Seconds that a turn waits for memories; without an answer by then it goes on without them."""
 
-_LOOK = 0.05  # of these, for notes that changed on the disk
+REST = 0.2
+"""Seconds after something was said in which it waits, so that the turn has the machine for itself."""
+
+_SWITCH = 0.0005  # seconds after which the thread that reads lets the turns go on
 _WORTH_TELLING = 4 << 20  # bytes; reading less takes a moment
 _STEP = 10  # percent of progress between two lines in the log
 
@@ -44,6 +49,7 @@ class Memories:
         self._clock = clock
         self._writing = ThreadPoolExecutor(1, "recall-writing")
         self._reading = ThreadPoolExecutor(1, "recall-reading")
+        self._keeping = Lock()  # held by whoever uses the keeper
         self._index: RecallIndex
         self._keeper: RecallKeeper
         self._recall: Recall | None = None  # once the index is open
@@ -71,16 +77,15 @@ class Memories:
             while True:
                 if not await self._attempt(self._keeper.embed, "what texts mean"):
                     await self._something.wait()
+                    await self._clock.sleep(REST)
                 self._something.clear()
-                appended, self._appended = self._appended, {}
-                for session in appended:
-                    await self._attempt(partial(self._keeper.appended, session), session)
+                await self._attempt(self._take_in, "what was just said")
         finally:
             self._is_ending = True
             await to_the_end(asyncio.to_thread(self._close))
 
     def appended(self, session: str) -> None:
-        """Something was just added to a session: it is taken in as soon as may be. Call it in the event loop."""
+        """Something was just added to a session: it is taken in when somebody searches, or after a moment of rest."""
         self._appended[session] = None
         self._something.set()
 
@@ -106,12 +111,7 @@ class Memories:
         try:
             async with asyncio.timeout(HASTE):
                 await self._tried.wait()  # only the first turn of a process ever does
-                if self._recall is None:
-                    return ()
-                await self._up_to_date(partial(self._keeper.look, authority.scope.name), _LOOK)
-                within = Within(scopes=frozenset({authority.scope.name}))
-                now = self._clock.now()
-                return await self._read(partial(self._recall.relevant, message, now=now, k=k, within=within))
+                return await self._read(partial(self._relevant, message, authority.scope.name, k))
         except TimeoutError:
             log.info("searching memories took longer than %d ms: the turn goes on without", HASTE * 1000)
         except StoreError as error:
@@ -143,6 +143,26 @@ class Memories:
         recall = LocalRecall(self._index)
         return recall.search(query, now=self._clock.now(), k=k, within=within, around=around)
 
+    def _relevant(self, message: str, scope: str, k: int) -> Sequence[Hit]:
+        if self._recall is None:
+            return ()
+        if self._keeping.acquire(blocking=False):  # else it is being brought up to date, which may take a while
+            try:
+                self._take_in()
+                self._keeper.look(scope)
+            except (StoreError, OSError) as error:
+                log.warning("the search index could not take in what changed: %s", error)
+            finally:
+                self._keeping.release()
+        within = Within(scopes=frozenset({scope}))
+        return self._recall.relevant(message, now=self._clock.now(), k=k, within=within)
+
+    def _take_in(self) -> None:
+        """Take in what was just said."""
+        while self._appended:
+            session, _ = self._appended.popitem()  # one at a time: others may be added meanwhile
+            self._keeper.appended(session)
+
     async def _up_to_date(self, work: Callable[[], object], seconds: float) -> None:
         """Have the index take in what changed; if that takes longer, it goes on behind the search."""
         done = self._write(work)
@@ -157,10 +177,15 @@ class Memories:
             return None
 
     def _sync(self) -> None:
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCH)
         try:
+            self._take_in()
             self._keeper.sync(self._progress)
         except _Ending:
             return
+        finally:
+            sys.setswitchinterval(before)
         self._unread = 0.0
 
     def _progress(self, done: int, total: int) -> None:
@@ -171,7 +196,11 @@ class Memories:
             log.info("reading what was said, for the search: %d %%", done * 100 // total)
 
     def _write(self, work: Callable[[], T]) -> "asyncio.Future[T]":
-        return self._in(self._writing, work)
+        def alone() -> T:
+            with self._keeping:
+                return work()
+
+        return self._in(self._writing, alone)
 
     def _read(self, work: Callable[[], T]) -> "asyncio.Future[T]":
         return self._in(self._reading, work)

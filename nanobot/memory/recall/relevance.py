@@ -1,7 +1,7 @@
 """Whether something that was found is worth knowing when a message is answered."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
 from functools import cache
 from importlib import resources
@@ -25,31 +25,38 @@ _SERVICE = re.compile(
 
 
 class Relevance:
-    """Judges the texts of a page by a message."""
+    """Judges texts by a message."""
 
-    def __init__(self, page: Page, question: Question, weights: Weights, today: date, *, personal: bool) -> None:
-        """`personal`: whether the message speaks of whoever wrote it."""
-        self._page, self._weights = page, weights
+    def __init__(self, question: Question, weights: Weights, today: date, *, personal: bool) -> None:
+        """`weights` know the words of the question; `personal`: whether it speaks of whoever wrote it."""
+        self._weights = weights
         self._then = [days for days in question.days if days.last < today]
         self._words = list(telling(question))
         is_personal = personal or question.about or question.days
         self._enough = _ENOUGH_FOR_ONES_OWN if is_personal else _ENOUGH
 
-    def __call__(self, place: int) -> bool:
-        """Whether the text, with what stands right beside it, holds enough of what the message speaks of.
+    @property
+    def is_possible(self) -> bool:
+        """Whether any text could be relevant: most messages hold nothing that is telling, and need no search."""
+        if not self._words:
+            return bool(self._then)
+        return self._is_enough(word for word in self._words if self._weights.count(word))
+
+    def of(self, page: Page, place: int) -> bool:
+        """Whether a text, with what stands right beside it, holds enough of what the message speaks of.
 
         For a message that speaks of nothing but a day in the past, it must be of that day.
         """
         if not self._words:
-            day = self._page.texts[place].day
+            day = page.texts[place].day
             return any(days.first.toordinal() <= day <= days.last.toordinal() for days in self._then)
-        found = sum(self._weights.rarity(word) for word in self._words if self._holds(place, word))
+        near = page.beside_or_at(place)
+        return self._is_enough(word for word in self._words if not page.holding(word).keys().isdisjoint(near))
+
+    def _is_enough(self, words: Iterable[str]) -> bool:
+        found = sum(map(self._weights.rarity, words))
         wanted = sum(map(self._wanted, self._words))
         return found >= self._enough * self._weights.rarest and found >= _SHARE * wanted and found > 0
-
-    def _holds(self, place: int, word: str) -> bool:
-        holding = self._page.holding(word)
-        return any(near in holding for near in self._page.beside_or_at(place))
 
     def _wanted(self, word: str) -> float:
         is_unknown = not word.isascii() and not self._weights.count(word)

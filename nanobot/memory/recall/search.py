@@ -30,12 +30,19 @@ _SPELLING_PREFIX, _SPELLINGS, _SPELT_ALIKE = 3, 100, 0.8
 
 
 @dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question as it was typed and in the terms of the index, and how telling its words are."""
+
+    text: str
+    question: Question
+    weights: Weights
+
+
+@dataclass(frozen=True, slots=True)
 class _Ranked:
     """The texts among which the best are, and what each is worth."""
 
     page: Page
-    question: Question
-    weights: Weights
     values: Values
     order: Sequence[int]  # the places of those that may be answers, the best first
 
@@ -50,31 +57,37 @@ class LocalRecall:
         self, query: str, *, now: datetime, k: int = 10, within: Within = EVERYWHERE, around: int = 0
     ) -> Sequence[Hit]:
         """The k texts that answer a query best, the best first; equal ones in the order in which they were said."""
-        ranked = self._rank(query, now.date(), within)
+        ranked = self._rank(self._read(query, now.date(), within), within)
         return self._hits(ranked, ranked.order[:k], around)
 
     def relevant(self, message: str, *, now: datetime, k: int = 10, within: Within = EVERYWHERE) -> Sequence[Hit]:
         """At most k texts that are worth knowing when answering a message; most messages need none."""
-        ranked = self._rank(message, now.date(), within)
-        is_relevant = Relevance(
-            ranked.page, ranked.question, ranked.weights, now.date(), personal=speaks_of_oneself(message)
-        )
-        return self._hits(ranked, [place for place in ranked.order[:k] if is_relevant(place)], 0)
+        asked = self._read(message, now.date(), within)
+        relevance = Relevance(asked.question, asked.weights, now.date(), personal=speaks_of_oneself(message))
+        if not relevance.is_possible:
+            return ()
+        ranked = self._rank(asked, within)
+        return self._hits(ranked, [place for place in ranked.order[:k] if relevance.of(ranked.page, place)], 0)
 
-    def _rank(self, query: str, today: date, within: Within) -> _Ranked:
+    def _read(self, query: str, today: date, within: Within) -> _Asked:
         extent = self._index.extent(within)
         question = read_question(query, today, extent.speakers, extent.years)
         weights = Weights(extent, self._index.counts)
+        weights.know(question.words)
+        return _Asked(query, question, weights)
+
+    def _rank(self, asked: _Asked, within: Within) -> _Ranked:
+        question, weights = asked.question, asked.weights
         alike = {word: sorted(synonyms()[word]) for word in question.words if word in synonyms()}
         similar = self._similar(question)
         others = [*dict.fromkeys(word for words in alike.values() for word in words), *similar]
         weights.know([*question.words, *others])
-        near = self._index.near(without_names(query, question.about), within, _NEAR)
+        near = self._index.near(without_names(asked.text, question.about), within, _NEAR)
         keys = list(dict.fromkeys([*self._candidates(question, others, within, weights), *near.keys]))
         page = Page([said for said in self._index.passages(keys, REACH) if _is_before(said, within)])
         values = scores(*features(page, question, alike, similar, weights, near)) if page.texts else []
         order = sorted(_inside(page, within), key=lambda place: -values[place])
-        return _Ranked(page, question, weights, values, order)
+        return _Ranked(page, values, order)
 
     def _hits(self, ranked: _Ranked, places: Sequence[int], around: int) -> Sequence[Hit]:
         texts = [ranked.page.texts[place] for place in places]

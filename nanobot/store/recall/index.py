@@ -78,7 +78,7 @@ class SqliteRecallIndex:
             return []
         query = " OR ".join(f'"{word}"' for word in words)
         condition, values = _condition(within)
-        joined = "JOIN said ON said.key = word.rowid JOIN file ON file.id = said.file" if condition else ""
+        joined = "JOIN said ON said.key = word.rowid" if condition else ""
         found: list[tuple[float, int]] = []
         for first, last in self._ranges(within):
             found += self.database.rows(
@@ -95,8 +95,8 @@ class SqliteRecallIndex:
         condition, values = _condition(within)
         marks = ",".join(map(str, self._scopes(within)))
         rows = self.database.rows(
-            "SELECT said.key FROM said JOIN file ON file.id = said.file"  # noqa: S608 - whole numbers only
-            f" WHERE said.scope IN ({marks}) {condition} ORDER BY said.seconds DESC, said.key DESC LIMIT ?",
+            f"SELECT said.key FROM said WHERE said.scope IN ({marks}) {condition}"  # noqa: S608 - whole numbers only
+            " ORDER BY said.seconds DESC, said.key DESC LIMIT ?",
             (*values, limit),
         )
         return [key for (key,) in rows]
@@ -137,7 +137,7 @@ class SqliteRecallIndex:
 
     def _ranges(self, within: Within) -> Iterator[tuple[int, int]]:
         """Where the keys begin and end among which FTS5 is to look: it skips what lies outside."""
-        if not within.scopes and not within.sessions and (within.first_day is None or within.last_day is None):
+        if not within.scopes and (within.first_day is None or within.last_day is None):
             yield 0, 2**63 - 1
             return
         condition, values = _condition(within)
@@ -146,8 +146,7 @@ class SqliteRecallIndex:
                 yield scope << SCOPE_BITS, ((scope + 1) << SCOPE_BITS) - 1
                 continue
             rows = self.database.rows(
-                "SELECT min(said.key), max(said.key) FROM said JOIN file ON file.id = said.file"  # noqa: S608 - no value is in it
-                f" WHERE said.scope = ? {condition}",
+                f"SELECT min(said.key), max(said.key) FROM said WHERE said.scope = ? {condition}",  # noqa: S608 - no value is in it
                 (scope, *values),
             )
             if rows[0][0] is not None:
@@ -164,9 +163,6 @@ def _condition(within: Within) -> tuple[str, list[object]]:
     """What the keys do not say already, as SQL that follows another condition, and its values."""
     parts: list[str] = []
     values: list[object] = []
-    if within.sessions:
-        parts.append(f"AND file.session IN ({','.join('?' * len(within.sessions))})")
-        values += sorted(within.sessions)
     for comparison, day in ((">=", within.first_day), ("<=", within.last_day)):
         if day is not None:
             parts.append(f"AND said.day {comparison} ?")

@@ -89,7 +89,7 @@ class Indexer:
         """Take in what changed in the notes and memory files of a scope, and new episodes. Cheap if nothing did."""
         self._documents.look(scope)
         path = self._workspace.history
-        if path.is_file() and not _is_as(self._known().get(self._name(path)), path):
+        if path.is_file() and not _is_as(self._known("path = ?", self._name(path)).get(self._name(path)), path):
             for _ in self._history.take_in(path, self._name(path), "", verify=True):
                 pass
 
@@ -136,8 +136,8 @@ class Indexer:
     def _name(self, path: Path) -> str:
         return path.relative_to(self._workspace.root).as_posix()
 
-    def _known(self) -> dict[str, File]:
-        rows = self._database.rows(f"SELECT {FILE_FIELDS} FROM file WHERE path LIKE '%.jsonl'")  # noqa: S608 - no value is in it
+    def _known(self, where: str = "path LIKE ?", value: str = "%.jsonl") -> dict[str, File]:
+        rows = self._database.rows(f"SELECT {FILE_FIELDS} FROM file WHERE {where}", (value,))  # noqa: S608 - no value is in it
         files = [File(*row) for row in rows]
         return {file.path: file for file in files}
 
