@@ -92,6 +92,7 @@ def test_no_field_of_a_message_is_forgotten() -> None:
         scope="owner",
         inbound="i",
         corrects="h",
+        reminded=Origin.WEB,
         quotes=(Quote("so they say", "Bob", "forward"),),
         files=(Attachment("a.png", "image/png", "A"),),
         tool_calls=(ToolCall("c", "look", "{}"),),
