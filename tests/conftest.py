@@ -1,6 +1,7 @@
 """Guards every test: loopback only, no blocking calls in the event loop, nobody's home."""
 
 import ipaddress
+import logging
 import os
 import socket
 import sys
@@ -35,6 +36,16 @@ def no_blocking_calls() -> Iterator[None]:
             if name.startswith(("os.", "io.")) and name not in ("os.read", "os.sendfile"):
                 function.deactivate()
         yield
+
+
+@pytest.fixture(autouse=True)
+def log_levels_as_before() -> Iterator[None]:
+    """A command that runs within a test sets how much is logged; the next test must not hear of it."""
+    loggers = [logging.getLogger(name) for name in (None, "nanobot")]
+    before = [logger.level for logger in loggers]
+    yield
+    for logger, level in zip(loggers, before, strict=True):
+        logger.setLevel(level)
 
 
 @pytest.fixture

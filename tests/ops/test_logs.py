@@ -17,14 +17,13 @@ TOKEN = '123456:AA"quoted"/token'
 @pytest.fixture(autouse=True)
 def logging_as_before() -> Iterator[None]:
     root = logging.getLogger()
-    before, level = root.handlers[:], root.level
+    before = root.handlers[:]
     yield
     for handler in root.handlers[:]:
         root.removeHandler(handler)
         handler.close()
     for handler in before:
         root.addHandler(handler)
-    root.setLevel(level)
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
