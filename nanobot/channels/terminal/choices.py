@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
+from nanobot.i18n.consent import consent
 from nanobot.messages import Button
-
-_YES = frozenset({"y", "yes", "ok", "是", "好", "可以"})
-_NO = frozenset({"n", "no", "不", "否", "不行"})
 
 
 def chosen(buttons: Sequence[Button], typed: str) -> Button | None:
@@ -20,8 +18,8 @@ def chosen(buttons: Sequence[Button], typed: str) -> Button | None:
     for button in buttons:
         if wanted == button.label.strip().casefold():
             return button
-    if any(button.value == "no" for button in buttons) and wanted in _YES | _NO:
-        return buttons[0] if wanted in _YES else refusal(buttons)
+    if any(button.value == "no" for button in buttons) and (agrees := consent(typed)) is not None:
+        return buttons[0] if agrees else refusal(buttons)
     first = [button for button in buttons if wanted and wanted == button.label.strip()[:1].casefold()]
     return first[0] if len(first) == 1 else None
 
