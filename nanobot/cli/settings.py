@@ -41,7 +41,11 @@ def workspace_of(args: Namespace) -> Path:
 
 
 def language_here(configured: str) -> "Language":
-    """The language to speak at this terminal: as configured, or that of the environment if it says auto."""
+    """The language in which a command answers: as configured (`language`), or that of the environment if it is auto.
+
+    All that commands print goes by it, but for what argparse says (`--help`) and errors (`nanobot: …`): these are
+    English, so that they can be searched for. Of the environment, the first counts that is set: LC_ALL, LC_MESSAGES, LANG.
+    """
     if configured == "auto":
         names = ("LC_ALL", "LC_MESSAGES", "LANG")
         configured = next((os.environ[name] for name in names if os.environ.get(name)), "")
