@@ -3,6 +3,7 @@
 import tomllib
 from functools import cache
 from importlib import resources
+from string import Formatter
 from typing import Literal
 
 Language = Literal["en", "zh"]
@@ -11,9 +12,10 @@ Language = Literal["en", "zh"]
 def say(key: str, language: Language, /, **values: object) -> str:
     """The sentence with this key ("section.name" in the catalogues) with its values put in.
 
-    Raises KeyError for a key that is not in the catalogue: that is a bug, and a test looks for it.
+    What agrees with a number stands behind it: "{count} {count:line|lines}" is "1 line" or "2 lines". Raises KeyError
+    for a key that is not in the catalogue: that is a bug, and a test looks for it.
     """
-    return _catalogue(language)[key].format(**values)
+    return _FORMATTER.format(_catalogue(language)[key], **values)
 
 
 def language_of(text: str, otherwise: Language = "en") -> Language:
@@ -23,6 +25,19 @@ def language_of(text: str, otherwise: Language = "en") -> Language:
     if not chinese and not latin:
         return otherwise
     return "zh" if chinese * 4 > latin else "en"  # a Chinese character carries about as much as four letters
+
+
+class _Agreeing(Formatter):
+    """As str.format, with words that agree with a number."""
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        one, bar, many = format_spec.partition("|")
+        if not bar:
+            return str(super().format_field(value, format_spec))
+        return one if str(value) == "1" else many
+
+
+_FORMATTER = _Agreeing()
 
 
 @cache

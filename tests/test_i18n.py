@@ -1,0 +1,36 @@
+"""The bot's own sentences."""
+
+import re
+
+import pytest
+
+from nanobot.i18n import say
+from tests.test_docs import sentences
+
+CHINESE = "[\u4e00-\u9fff\u3001\u3002\uff00-\uffef]"
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (0, "0 conversations, every line can be read."),
+        (1, "1 conversation, every line can be read."),
+        (2, "2 conversations, every line can be read."),
+        ("1,200", "1,200 conversations, every line can be read."),
+    ],
+)
+def test_words_agree_with_their_number(count: object, told: str) -> None:
+    assert say("doctor.sessions_ok", "en", count=count) == told
+
+
+def test_no_sentence_leaves_singular_and_plural_to_the_reader() -> None:
+    assert [key for key, text in sentences("en").items() if re.search(r"\w\((e?s|ies)\)", text)] == []
+
+
+def test_chinese_sentences_have_chinese_punctuation_and_one_way_to_say_you() -> None:
+    typed = re.compile(r"note:笔记名|episode:编号|session:会话|平台:ID|\{\w+:")  # it must have such a colon
+    shown = {key: typed.sub("", text) for key, text in sentences("zh").items()}
+    half_width = re.compile(rf"{CHINESE} ?[,;:?!]|[,;:?!] ?{CHINESE}")
+
+    assert [key for key, text in shown.items() if half_width.search(text)] == []
+    assert [key for key, text in sentences("zh").items() if "您" in text] == []
