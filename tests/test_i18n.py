@@ -28,7 +28,7 @@ def test_no_sentence_leaves_singular_and_plural_to_the_reader() -> None:
 
 
 def test_chinese_sentences_have_chinese_punctuation_and_one_way_to_say_you() -> None:
-    typed = re.compile(r"[a-z]+:[\u4e00-\u9fff]+|平台:ID|\{\w+:")  # as it is typed, and agreement
+    typed = re.compile(r"(?:person:)?平台:ID|[a-z]+:[\u4e00-\u9fff]+|\{\w+:")  # as it is typed, and agreement
     shown = {key: typed.sub("", text) for key, text in sentences("zh").items()}
     half_width = re.compile(rf"{CHINESE} ?[,;:?!]|[,;:?!] ?{CHINESE}")
 
