@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from nanobot.agent.background import Background
@@ -80,11 +79,11 @@ class Archive:
         """At the start of the program: archive in the background what has rested, or was cleared, meanwhile."""
         self.background.start("archive what is owed", lambda: self.consolidator.archive_rested(self.clock.now()))
 
-    async def leave(self, session: str, tell: Callable[[], Awaitable[None]], *, once: bool = False) -> None:
+    async def leave(self, session: str, *, once: bool = False) -> None:
         """Archive a conversation that the program ends with, unless that takes longer than WAIT.
 
-        `tell` says that it takes a moment. Who asks `once` may ask again soon, and has no time: then it is done, and
-        nothing said, only if something has waited for longer than the time of rest.
+        Who asks `once` may ask again soon, and has no time: then it is done only if something has waited for longer
+        than the time of rest.
         """
         try:
             waited = await self.consolidator.waiting(session)
@@ -93,8 +92,6 @@ class Archive:
             return
         if waited is None or (once and waited < self.consolidator.rest):
             return
-        if not once and self.consolidator.asks(session):
-            await tell()
         await self._within_limits(session, "")
 
     async def _within_limits(self, session: str, through: str) -> None:

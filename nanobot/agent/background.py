@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 
-from nanobot.ports import Clock
+from nanobot.memory.slot import Ask
+from nanobot.ports import Clock, ModelInfo, Reply
 
 PATIENCE = 120.0
 """Seconds that a piece of such work waits for a moment without turns; then it begins all the same."""
@@ -21,6 +22,8 @@ class Background:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._turns = 0
+        self._begun = 0  # turns that ever began
+        self._yielding: asyncio.Future[Reply] | None = None
         self._quiet = asyncio.Event()
         self._quiet.set()
         self._slot = asyncio.Lock()
@@ -33,7 +36,10 @@ class Background:
     def answering(self) -> Iterator[None]:
         """While this lasts, somebody waits for an answer."""
         self._turns += 1
+        self._begun += 1
         self._quiet.clear()
+        if self._yielding:
+            self._yielding.cancel()
         try:
             yield
         finally:
@@ -53,12 +59,33 @@ class Background:
                 wait.cancel()
             await asyncio.wait(waits)
 
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Where a model is asked: one at a time, and it gives way before it begins."""
+    async def rested(self, seconds: float) -> None:
+        """Return when nobody has waited for an answer for so long."""
+        begun = -1
+        while begun != self._begun:
+            await self._quiet.wait()
+            begun = self._begun
+            await self._clock.sleep(seconds)
+
+    async def slot(self, model: ModelInfo, ask: Ask) -> Reply:
+        """Ask a model: one piece of work at a time, which gives way before it begins.
+
+        A model that answers one by one would keep whoever speaks meanwhile waiting: then it is asked anew afterwards.
+        """
         async with self._slot:
-            await self.give_way()
-            yield
+            while True:
+                await self.give_way()
+                if not model.one_by_one:
+                    return await ask()
+                self._yielding = call = asyncio.ensure_future(ask())
+                try:
+                    await asyncio.wait([call])
+                finally:
+                    self._yielding = None
+                    call.cancel()
+                    await asyncio.wait([call])
+                if not call.cancelled():
+                    return call.result()
 
     def start(self, name: str, work: Work) -> None:
         """Have work done by `run`, one after the other; what still waits under the same name is replaced."""

@@ -13,13 +13,13 @@ from nanobot.agent.models import Models
 from nanobot.agent.questions import Questions
 from nanobot.agent.skills import Skills
 from nanobot.app.archive import build_archive, build_archivist
-from nanobot.app.dream import build_dream
+from nanobot.app.dream import DREAM, build_dream
 from nanobot.app.forgetting import Parts, build_forgetting
 from nanobot.app.memory import Records, Remembered, build_memory
 from nanobot.app.models import build_models, replay_bytes
 from nanobot.app.people import build_people
 from nanobot.app.recall import build_memories, build_reminders
-from nanobot.app.schedule import DREAM, build_schedule
+from nanobot.app.schedule import build_schedule
 from nanobot.commands.dream import dream_command, dream_lines
 from nanobot.commands.forget import Forgetting, forget_command
 from nanobot.commands.memory import memory_command, remember_command
@@ -130,7 +130,7 @@ def build_bot(
         status: further lines for /status.
     """
     config, workspace, clock = ground.config, ground.workspace, ground.clock
-    lanes, questions = Lanes(parallel=config.agent.parallel_sessions), Questions(ground.bus)
+    lanes = Lanes(parallel=config.agent.parallel_sessions)
     models = build_models(config, ground.home, workspace, clock)
     memories = build_memories(config, workspace, clock)
     store = SessionManager(
@@ -161,11 +161,13 @@ def build_bot(
         clock,
         build_reminders(config, clock, memories, memory.shelves, models),
     )
+    conversations = Conversations(store, clock, STRATEGIES[config.memory.strategy])
+    questions = Questions(ground.bus, conversations, lanes.aside)
     agent = Agent(
         models,
         [*_tools(ground, questions, memory), Recall(memories)],
         context,
-        Conversations(store, clock, STRATEGIES[config.memory.strategy]),
+        conversations,
         archive,
         memory.shelves,
         Limits(config.agent.max_steps, config.memory.compact_at),

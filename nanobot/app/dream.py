@@ -10,6 +10,11 @@ from nanobot.memory.shelves import Shelves
 from nanobot.ports import LLM, Clock, Cron, Every, When
 from nanobot.tokens import TokenEstimator
 
+DREAM = "dream"
+
+QUIET = 60.0
+"""Seconds without a turn before a model that answers one by one dreams: it then has to read the conversation anew."""
+
 
 def build_dream(
     config: Config,
@@ -35,6 +40,13 @@ def build_dream(
         max_removed=keys.max_removed,
     )
     return Dream(stores, shelves, Mind(model, background.slot), clock, limits, changed)
+
+
+async def dream_later(dream: Dream, background: Background) -> None:
+    """Have a dream by itself begin in the background, when it suits those who talk."""
+    if dream.is_one_by_one:
+        await background.rested(QUIET)
+    background.start(DREAM, dream.run_by_itself)
 
 
 def when_to_dream(config: Config) -> When | None:

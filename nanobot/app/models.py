@@ -50,7 +50,15 @@ def build_models(config: Config, home: Home, workspace: Workspace, clock: Clock)
 def _model(name: str, preset: ModelPreset, workspace: Workspace, clock: Clock) -> LLM:
     window = preset.context_window or (WINDOW if preset.gguf is None else LOCAL_WINDOW)
     output = preset.max_output or min(OUTPUT, window // 4)
-    info = ModelInfo(name, preset.model or preset.gguf or name, window, output, preset.compact, preset.vision)
+    info = ModelInfo(
+        preset=name,
+        model=preset.model or preset.gguf or name,
+        context_window=window,
+        max_output=output,
+        compact=preset.compact,
+        vision=preset.vision,
+        one_by_one=preset.gguf is not None,
+    )
     if preset.gguf is not None:
         return LocalModel(info, None if preset.gguf == EMBEDDED else Path(preset.gguf), clock, preset.temperature)
     endpoint = Endpoint(

@@ -1,17 +1,16 @@
 """What the bot does by itself, wired as configured."""
 
+from functools import partial
 from zoneinfo import ZoneInfo
 
 from nanobot.agent.archive import Archive
-from nanobot.app.dream import when_to_dream
+from nanobot.app.dream import DREAM, dream_later, when_to_dream
 from nanobot.config import Config
 from nanobot.memory.dream.dream import Dream
 from nanobot.ports import Clock, Every
 from nanobot.schedule.scheduler import Scheduler
 from nanobot.store.job_times import JobTimesFile
 from nanobot.workspace import Workspace
-
-DREAM = "dream"
 
 LOOK_FOR_RESTED = 60.0
 """Seconds between two looks for conversations that have rested long enough."""
@@ -25,10 +24,7 @@ def build_schedule(config: Config, workspace: Workspace, clock: Clock, archive: 
     async def look_for_rested() -> None:
         archive.begin()
 
-    async def begin_dream() -> None:
-        archive.background.start(DREAM, dream.run_by_itself)
-
     schedule.add("archive", Every(LOOK_FOR_RESTED), look_for_rested)
     if when := when_to_dream(config):
-        schedule.add(DREAM, when, begin_dream)
+        schedule.add(DREAM, when, partial(dream_later, dream, archive.background))
     return schedule

@@ -4,12 +4,12 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from textwrap import shorten
 from threading import Thread
 from zoneinfo import ZoneInfo
 
 from nanobot.app.bot import Bot, Ground, build_bot
+from nanobot.app.dream import dream_later
 from nanobot.app.forgetting import go_on
 from nanobot.bus.memory import MemoryBus
 from nanobot.commands.router import Command
@@ -29,6 +29,9 @@ log = logging.getLogger(__name__)
 
 LONGEST_DREAM = 20.0
 """Seconds that somebody who leaves the terminal waits for a dream; it changes all or nothing."""
+
+MOMENT = 1.0
+"""Seconds after which somebody who leaves is told what they wait for."""
 
 MOST_OF_QUESTION = 120
 """Characters of what was asked that the sentence about an interruption repeats."""
@@ -93,7 +96,7 @@ class App:
                     self._deliver(channel),
                     self._bot.archive.background.run(),
                     self._bot.memories.run(),
-                    *([] if once else [self._bot.schedule.run()]),
+                    *([] if once else [self._bot.schedule.run(), self._make_up_for()]),
                 )
                 serving = [tasks.create_task(work) for work in works]
                 await channel.listen(self._bus.publish)
@@ -102,11 +105,33 @@ class App:
         except BaseExceptionGroup as group:
             raise expected_in(group) or group from None
 
+    async def _make_up_for(self) -> None:
+        """Dream of what nobody was to wait for when they left."""
+        if self._bot.dream.is_one_by_one:
+            await dream_later(self._bot.dream, self._bot.archive.background)
+
     async def _leave(self, channel: Channel, address: Address, *, once: bool) -> None:
-        """Archive what was said, and dream of it, within limits: the next start may be far away."""
+        """Put away what was said; whoever has to wait for that is told. To be cancelled loses nothing."""
+        work = asyncio.ensure_future(self._put_away(address, once=once))
+        moment = asyncio.ensure_future(self._bot.archive.clock.sleep(MOMENT))
+        try:
+            await asyncio.wait([work, moment], return_when=asyncio.FIRST_COMPLETED)
+            if not once and not work.done():
+                await self._say_leaving(channel, address)
+            await work
+        finally:
+            work.cancel()
+            moment.cancel()
+            await asyncio.wait([work, moment])
+
+    async def _put_away(self, address: Address, *, once: bool) -> None:
+        """Archive what was said, and dream of it, within limits: the next start may be far away.
+
+        A model on this machine takes too long to dream for somebody who wants to leave.
+        """
         bot = self._bot
-        await bot.archive.leave(address.session_key, partial(self._say_leaving, channel, address), once=once)
-        if not once:
+        await bot.archive.leave(address.session_key, once=once)
+        if not once and not bot.dream.is_one_by_one:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LONGEST_DREAM):
                     await bot.dream.run_by_itself()
@@ -116,6 +141,8 @@ class App:
         if cut_short is None:
             return
         sentence = "turn.interrupted_tools" if cut_short.tools else "turn.interrupted"
+        if cut_short.tools and cut_short.unanswered:
+            sentence = "turn.interrupted_unanswered"
         self._bot.languages.hear(address.session_key, cut_short.asked)
         asked = shorten(cut_short.asked, MOST_OF_QUESTION, placeholder=" …")
         text = say(sentence, self.language(address), asked=asked, tools=", ".join(cut_short.tools))

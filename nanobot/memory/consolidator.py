@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -16,8 +15,8 @@ from nanobot.memory.archivist import Archivist, Draft
 from nanobot.memory.passage import Passage
 from nanobot.memory.pieces import Stretch
 from nanobot.memory.setbacks import TRIES, Setback, Setbacks
-from nanobot.memory.summariser import Slot
-from nanobot.ports import Clock, Episode, Episodes, SessionStore
+from nanobot.memory.slot import Ask, Slot, at_once
+from nanobot.ports import Clock, Episode, Episodes, ModelInfo, Reply, SessionStore
 from nanobot.transcript import Archived, Message
 
 MOST_PIECES = 20
@@ -29,8 +28,8 @@ _log = logging.getLogger(__name__)
 class Background(Protocol):
     """Where work is done that nobody waits for."""
 
-    def slot(self) -> AbstractAsyncContextManager[None]:
-        """Where a model is asked: one at a time, and it gives way before it begins."""
+    async def slot(self, model: ModelInfo, ask: Ask) -> Reply:
+        """Ask a model: one piece of work at a time, which gives way to people who wait for an answer."""
         ...
 
     def start(self, name: str, work: Callable[[], Awaitable[object]]) -> None:
@@ -100,7 +99,7 @@ class Consolidator:
 
         Without patience, the first failure of the model ends it.
         """
-        return await self._archive(session, through, _Asking(nullcontext, patient))
+        return await self._archive(session, through, _Asking(at_once, patient))
 
     async def settle_debts(self) -> int:
         """Archive what was cleared by a reset, and is not archived because the process died or the model failed.
@@ -129,10 +128,6 @@ class Consolidator:
         parts = await self._sessions.unarchived(session)
         oldest = next((message for part in parts for message in part), None)
         return _age(oldest.at, self._clock.now()) if oldest else None
-
-    def asks(self, session: str) -> bool:
-        """Whether a model is asked about this session, so that archiving takes its time."""
-        return self._archivist.can_summarise(session) and self._setbacks.of(session) is None
 
     def setback(self, session: str) -> Setback | None:
         """What keeps this session from being archived at the moment."""

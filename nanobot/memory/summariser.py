@@ -1,12 +1,13 @@
 """Asks a model for the summary of a piece of conversation."""
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from functools import partial
 
 from nanobot.errors import LLMError
 from nanobot.memory.minutes import Entry, numbered
 from nanobot.memory.quiet import Quiet
 from nanobot.memory.section import fenced, prompt
+from nanobot.memory.slot import Slot
 from nanobot.memory.summary import Summary, read_summary
 from nanobot.ports import LLM, Request
 from nanobot.tokens import TokenEstimator
@@ -19,9 +20,6 @@ LEAST = 500
 
 ModelOf = Callable[[str], tuple[LLM, TokenEstimator]]
 """The model that summarises a session, and how its tokens are counted."""
-
-Slot = Callable[[], AbstractAsyncContextManager[None]]
-"""Where a model may be asked."""
 
 
 class Summariser:
@@ -47,8 +45,7 @@ class Summariser:
     async def summarise(self, session: str, entries: Sequence[Entry], slot: Slot) -> Summary:
         """Ask once, in the slot. Raises LLMError; of kind "protocol" if what came is no summary of these entries."""
         llm, _ = self._model_of(session)
-        async with slot():
-            reply = await llm.complete(Request(_request(entries), patient=False), Quiet())
+        reply = await slot(llm.info, partial(llm.complete, Request(_request(entries), patient=False), Quiet()))
         if reply.tool_calls:
             raise LLMError("protocol", "a tool call in place of a summary", model=reply.model)
         summary = read_summary(reply.text, "\n".join(entry.text for entry in entries))

@@ -10,7 +10,10 @@ from nanobot.transcript import Message, ToolCall, Usage
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What the agent must know of a model. Sizes in tokens; `preset` is its name in the configuration."""
+    """What the agent must know of a model. Sizes in tokens; `preset` is its name in the configuration.
+
+    `one_by_one`: who asks while it answers somebody else waits until that is done.
+    """
 
     preset: str
     model: str
@@ -18,6 +21,7 @@ class ModelInfo:
     max_output: int
     compact: bool = False
     vision: bool = False
+    one_by_one: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nanobot.agent.background import Background
 from nanobot.authority import Origin, Scope
 from nanobot.errors import LLMError, StoreError
 from nanobot.memory.redaction import REDACTED
@@ -22,7 +23,7 @@ from nanobot.messages import Quote
 from nanobot.ports import Episode, Fact, ModelInfo, Reply, Request, Stream
 from nanobot.transcript import Line, Message, Session, ToolCall
 from tests.fakes.clock import START, FakeClock
-from tests.fakes.llm import Answer, ScriptedLLM, calls, says
+from tests.fakes.llm import HANG, Answer, ScriptedLLM, calls, says
 from tests.memory.consolidation import KEY, Place
 
 GOOD = says("- likes tea\n- moved the standup\nFACT [1] (work, 0.9) standup at 9:30")
@@ -515,6 +516,34 @@ async def test_the_background_waits_for_a_quiet_moment_or_until_its_patience_end
         await clock.sleeping()
         clock.advance(120)
         assert await task == 1
+
+
+async def test_a_model_that_answers_one_by_one_is_left_to_whoever_speaks_meanwhile(tmp_path: Path) -> None:
+    llm = ScriptedLLM(HANG, GOOD, info=ModelInfo("local", "local", 100_000, 1_000, one_by_one=True))
+    place = Place(tmp_path, llm, clock=FakeClock())
+    await place.say("tea")
+    task = asyncio.create_task(place.consolidator.archive_rested(LATER))
+    await llm.asked.wait()
+    with place.background.answering():
+        await place.clock.sleeping()
+        assert len(llm.requests) == 1
+    assert await task == 1
+    assert len(llm.requests) == 2
+
+
+async def test_who_waits_for_a_rest_waits_from_the_last_turn_on(tmp_path: Path) -> None:
+    clock = FakeClock()
+    background = Background(clock)
+    rest = asyncio.create_task(background.rested(60))
+    await clock.sleeping()
+    clock.advance(59)
+    with background.answering():
+        clock.advance(1)
+    while len(clock.slept) < 2:
+        await asyncio.sleep(0)
+    assert not rest.done()
+    clock.advance(60)
+    await asyncio.wait_for(rest, 20)
 
 
 class Life:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -20,6 +19,7 @@ from nanobot.memory.dream.limits import Limits
 from nanobot.memory.facts import compared
 from nanobot.memory.index import without_index
 from nanobot.memory.pieces import Stretch
+from nanobot.memory.slot import at_once
 from nanobot.memory.summariser import Summariser
 from nanobot.memory.versioned import WithoutIndex
 from nanobot.ports import Author, DreamRecord, Version
@@ -139,14 +139,14 @@ async def _read_all_again(house: House) -> None:
     for session in await sessions.list():
         rest = await sessions.messages(session.key)
         while rest:
-            draft = await archivist.summarised(Stretch(session.key, rest), 0, nullcontext)
+            draft = await archivist.summarised(Stretch(session.key, rest), 0, at_once)
             await episodes.append(draft.episode)
             rest = rest[draft.count :]
     versions = _NothingDreamt(house.workspace, WithoutIndex(), house.clock, by_hand)
     dream = Dream(
         Stores(episodes, sessions, versions, _Book()),
         house.bot.memory.shelves,
-        Mind(lambda: (house.model, TokenEstimator()), nullcontext),
+        Mind(lambda: (house.model, TokenEstimator()), at_once),
         house.clock,
         Limits(tokens=10**9, steps=1000, runs_per_day=100, batch=100),
         house.bot.memories.refresh,

@@ -1,9 +1,9 @@
 """The model is asked, and told once what was wrong with its answer."""
 
 import re
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from nanobot.errors import LLMError
 from nanobot.memory.dream.draft import Draft
@@ -13,12 +13,10 @@ from nanobot.memory.dream.proposals import TOOL, Answer, Proposal, read_reply
 from nanobot.memory.dream.refused import RefusalKind, Refused
 from nanobot.memory.dream.request import prompt
 from nanobot.memory.quiet import Quiet
+from nanobot.memory.slot import Slot
 from nanobot.ports import LLM, Clock, Reply, Request
 from nanobot.tokens import TokenEstimator
 from nanobot.transcript import Message
-
-Slot = Callable[[], AbstractAsyncContextManager[None]]
-"""In which a model may be asked: it begins when nobody who is waiting for an answer needs it."""
 
 _ERROR = re.compile(
     r"\W*(?:error\b|http[ /]?\d{3}|(?:4\d\d|5\d\d)\b|<!doctype|<html|\{\s*\"error\"|(?:internal server|bad gateway)"
@@ -88,8 +86,7 @@ class Model:
         return await self._complete(messages)
 
     async def _complete(self, messages: Sequence[Message]) -> Reply:
-        async with self._slot():
-            reply = await self._llm.complete(Request(messages, self._tools), Quiet())
+        reply = await self._slot(self._llm.info, partial(self._llm.complete, Request(messages, self._tools), Quiet()))
         estimated = self._estimator.tokens(self._estimator.count_all(messages)) + self.size(reply.text)
         self._purse.spend(reply.usage.input + reply.usage.output if reply.usage else estimated)
         if not reply.tool_calls and _ERROR.match(reply.text) and read_reply(reply) is None:

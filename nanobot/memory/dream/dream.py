@@ -10,7 +10,7 @@ from typing import Literal
 from nanobot.authority import Scope
 from nanobot.errors import LLMError, StoreError, VersionError
 from nanobot.memory import commits
-from nanobot.memory.dream.asking import Heard, Model, OutOfRoomError, Purse, Slot, hear
+from nanobot.memory.dream.asking import Heard, Model, OutOfRoomError, Purse, hear
 from nanobot.memory.dream.batch import CALLS_PER_SCOPE, Batch, Stores, next_batch
 from nanobot.memory.dream.diary import Diary
 from nanobot.memory.dream.landing import Land
@@ -19,6 +19,7 @@ from nanobot.memory.dream.report import Area, DreamReport, Left
 from nanobot.memory.dream.request import Scene, request
 from nanobot.memory.dream.status import DreamStatus
 from nanobot.memory.shelves import Shelves
+from nanobot.memory.slot import Slot
 from nanobot.ports import LLM, Clock
 from nanobot.tokens import TokenEstimator
 
@@ -93,6 +94,11 @@ class Dream:
     def is_running(self) -> bool:
         """Whether memory is being changed right now."""
         return self._one_at_a_time.locked()
+
+    @property
+    def is_one_by_one(self) -> bool:
+        """Whether nobody can be answered while its model dreams."""
+        return self._mind.model()[0].info.one_by_one
 
     async def run_by_itself(self) -> None:
         """For a schedule: run if there is anything to do. What goes wrong is in the log and in the status."""

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Collection, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from nanobot.errors import LLMError
@@ -10,6 +9,7 @@ from nanobot.forgotten import Traces
 from nanobot.memory.alike import content_words
 from nanobot.memory.archivist import Archivist
 from nanobot.memory.pieces import Stretch
+from nanobot.memory.slot import at_once
 from nanobot.ports import Episode, Fact
 from nanobot.transcript import Message
 
@@ -67,7 +67,7 @@ async def retold(affected: Affected, traces: Traces, said: Sequence[Message], ar
     if not said or not archivist.can_summarise(old.session):
         return None
     try:
-        draft = await archivist.summarised(Stretch(old.session, said, old.scope), 0, nullcontext)
+        draft = await archivist.summarised(Stretch(old.session, said, old.scope), 0, at_once)
     except LLMError as error:
         log.warning("episode %d is cut, not told anew: %s", old.cursor, error)
         return None

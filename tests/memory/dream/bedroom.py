@@ -1,7 +1,6 @@
 """A workspace in which conversations become episodes, and dreams are dreamt."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from nanobot.memory.dream.dream import Dream, Mind
 from nanobot.memory.dream.limits import Limits
 from nanobot.memory.dream.report import DreamReport
 from nanobot.memory.shelves import Shelves
+from nanobot.memory.slot import at_once
 from nanobot.memory.versioned import WithoutIndex
 from nanobot.ports import LLM, Edit, Episode, Fact, VersionStore
 from nanobot.store.documents import CachedDocuments
@@ -83,7 +83,7 @@ class Bedroom:
             workspace, lambda path: MemoryFolder(path, CachedDocuments()), read_frontmatter, self.clock, 32_768
         )
         stores = Stores(self.episodes, self.sessions, self.versions, self.book)
-        mind = Mind(lambda: (self._mind(), TokenEstimator()), nullcontext)
+        mind = Mind(lambda: (self._mind(), TokenEstimator()), at_once)
         self.dream = Dream(stores, self.shelves, mind, self.clock, self.limits, self._changed)
 
     async def began(self) -> "Bedroom":
