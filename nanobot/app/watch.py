@@ -30,8 +30,8 @@ class Watch:
         self.health: Supervisor | None = None
         self.is_stopping = False
 
-    async def look(self) -> GatewayState:
-        """How it is going. Raises StoreError."""
+    async def look(self, apart_from: str = "") -> GatewayState:
+        """How it is going, as LookAtGateway has it. Raises StoreError."""
         return GatewayState(
             version=__version__,
             pid=os.getpid(),
@@ -39,7 +39,7 @@ class Watch:
             uptime=self._clock.monotonic() - self._began,
             is_stopping=self.is_stopping,
             channels=self._channels(),
-            backlog=await self._spool.backlog(),
+            backlog=await self._spool.backlog(apart_from),
         )
 
     def changed(self) -> None:

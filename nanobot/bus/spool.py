@@ -11,7 +11,7 @@ from sqlite3 import Connection
 from types import TracebackType
 from typing import Self
 
-from nanobot.bus import erasing, inbox, known, marks, outbox, troubles
+from nanobot.bus import asked, erasing, inbox, known, marks, outbox, troubles
 from nanobot.bus.backlog import backlog
 from nanobot.bus.database import Database
 from nanobot.bus.erasing import IsMeant
@@ -211,6 +211,13 @@ class Spool:
         for line in self._lines.values():
             line.postpone(message_id, self._clock.monotonic() + seconds)
 
+    async def unsettled(self) -> Sequence[tuple[str, Address]]:
+        """The ids of questions that held up a turn and whose buttons are not gone. At the start nobody waits for them.
+
+        A message that `settles` one takes its buttons away.
+        """
+        return await self._database.run(asked.unsettled)
+
     # What a channel must not lose.
 
     async def mark(self, key: str, value: str) -> None:
@@ -221,10 +228,10 @@ class Spool:
 
     # What the owner wants to know, and to have forgotten.
 
-    async def backlog(self) -> Backlog:
-        """How much waits, for how long, and what went wrong."""
+    async def backlog(self, apart_from: str = "") -> Backlog:
+        """How much waits, for how long, and what went wrong; the message that asks for it need not count itself."""
         at = self._clock.now().timestamp()
-        return await self._database.run(partial(backlog, begun=list(self._begun), at=at))
+        return await self._database.run(partial(backlog, begun=list(self._begun), at=at, apart_from=apart_from))
 
     async def acknowledge(self, ids: Collection[str]) -> None:
         """The owner has seen the troubles with these ids; they are not listed any more."""

@@ -14,7 +14,7 @@ Send = Callable[[OutboundMessage], Awaitable[None]]
 Archive = Callable[[str], Awaitable[object]]
 
 NextAt = Callable[[], datetime | None]
-"""When the schedule runs it next; None: never, or nobody knows."""
+"""When it runs next by itself; None: never, as things are."""
 
 _NO_SUCCESS = ("unusable", "failed", "busy", "enough")
 

@@ -9,6 +9,8 @@ from nanobot.ports.gateway import ChannelState, GatewayState, LookAtGateway
 
 MOST_TROUBLES = 10
 
+_WORTH_TELLING = 60.0  # seconds that something waits
+
 SEEN = "seen"
 """Behind `/status`: what went wrong is known, and need not be listed again."""
 
@@ -26,10 +28,10 @@ class GatewayLines:
     async def __call__(self, call: Call) -> Sequence[str]:
         if not call.message.authority.scope.is_owner:
             return ()
-        state = await self._look()
+        state = await self._look(call.message.id)
         if call.argument.casefold() == SEEN:
             await self._acknowledge([trouble.id for trouble in state.backlog.troubles])
-            state = await self._look()
+            state = await self._look(call.message.id)
         return list(gateway_lines(state, call.language))
 
 
@@ -45,7 +47,8 @@ def gateway_lines(state: GatewayState, language: Language) -> Iterator[str]:
 
 def channel_line(channel: ChannelState, language: Language) -> str:
     """One channel."""
-    who = ", ".join(part for part in (channel.bot, channel.how) if part)
+    how = say(f"gateway.by_{channel.how}", language) if channel.how else ""
+    who = say("gateway.and", language).join(part for part in (channel.bot, how) if part)
     at = f"{channel.since:%Y-%m-%d %H:%M}" if channel.since else ""
     line = say(f"gateway.{channel.state}", language, name=channel.name, who=who, at=at, trouble=channel.trouble)
     if channel.state == "up" and channel.trouble:
@@ -62,8 +65,9 @@ def _backlog_lines(backlog: Backlog, language: Language) -> Iterator[str]:
             waiting=backlog.waiting_in,
             answering=backlog.being_answered,
             out=out,
-            minutes=int(backlog.oldest // 60),
         )
+    if backlog.oldest >= _WORTH_TELLING:
+        yield say("gateway.oldest", language, minutes=int(backlog.oldest // 60))
     troubles = backlog.troubles[-MOST_TROUBLES:]
     for trouble in troubles:
         yield _trouble_line(trouble, language)

@@ -1,9 +1,9 @@
 """How the gateway is doing, for whoever asks."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Protocol
 
 from nanobot.ports.bus import Backlog
 
@@ -49,4 +49,9 @@ class GatewayState:
     backlog: Backlog
 
 
-LookAtGateway = Callable[[], Awaitable[GatewayState]]
+class LookAtGateway(Protocol):
+    """Looks how it is doing. Raises StoreError."""
+
+    async def __call__(self, apart_from: str = "") -> GatewayState:
+        """`apart_from` is the id of the message that asks: it is not counted among those that wait."""
+        ...

@@ -48,7 +48,7 @@ class Schedule(Protocol):
         ...
 
     def next(self, name: str) -> datetime | None:
-        """When a job begins next; None if there is none of this name, or it never does."""
+        """When a job begins next; None if there is none of this name, or nothing runs the jobs."""
         ...
 
     async def run(self) -> None:

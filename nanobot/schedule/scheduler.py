@@ -51,7 +51,7 @@ class Scheduler:
         self._set_timer(name)
 
     def next(self, name: str) -> datetime | None:
-        if name not in self._jobs:
+        if name not in self._jobs or self._timers is None:
             return None
         return max(self._due(name), self._clock.now().astimezone(UTC)).astimezone(self._local())
 

@@ -525,6 +525,8 @@ async def test_the_backlog_counts_what_waits(spool: Spool, clock: FakeClock) -> 
     await spool.finish([said("a")], None)
     backlog = await spool.backlog()
     assert (backlog.waiting_in, backlog.being_answered, backlog.oldest) == (2, 0, 20)
+    backlog = await spool.backlog(apart_from=said("b").id)  # it asks
+    assert (backlog.waiting_in, backlog.oldest) == (1, 10)
 
 
 class TestErasing:

@@ -35,7 +35,7 @@ class Gateway:
     def __init__(self) -> None:
         self.state = STATE
 
-    async def look(self) -> GatewayState:
+    async def look(self, apart_from: str = "") -> GatewayState:
         return self.state
 
     async def acknowledge(self, ids: Collection[str]) -> None:
@@ -58,7 +58,8 @@ async def test_an_owner_hears_of_channels_what_waits_and_what_could_not_be_deliv
         "telegram: up as @ada_bot, polling, since 2026-03-02 10:15",
         "discord: refused. Discord does not know this token. Put the right token into config.yaml and start the "
         "gateway again.",
-        "Messages: 2 to be answered, 1 being answered, 3 to be delivered; the oldest has waited 2 min.",
+        "Messages: 2 to be answered, 1 being answered, 3 to be delivered.",
+        "The oldest of them has waited 2 min.",
         "- 2026-03-02 10:15: I could not deliver a message to telegram:42. The person blocked the bot.",
         "When you have seen these: /status seen",
     ]

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import get_args
 
 from nanobot.i18n import Language, say
+from nanobot.memory.dream.report import Outcome
 from nanobot.ports import DreamRecord
 
 _NAMED = 5
@@ -20,16 +22,23 @@ class DreamStatus:
     is_running: bool
 
     def told(self, language: Language, next_at: datetime | None = None, *, in_full: bool = True) -> Iterator[str]:
-        """Lines for /status and /memory; `next_at` is when the schedule runs it next. `in_full` tells of trouble."""
-        record = self.record
+        """Lines for /status and /memory; `next_at` is when it runs next by itself. `in_full` tells of trouble."""
         if self.is_running:
             yield say("dream.status_running", language)
-        last = record.last[:16].replace("T", " ")
-        yield say("dream.status_last", language, at=last) if last else say("dream.status_never", language)
+        yield self._last(language)
         if next_at is not None:
-            yield say("dream.status_next", language, at=f"{next_at:%Y-%m-%d %H:%M}", count=self.waiting)
+            yield say("dream.status_next", language, at=f"{next_at:%Y-%m-%d %H:%M}")
+        if self.waiting:
+            yield say("dream.status_waiting", language, count=self.waiting)
         if in_full:
             yield from self._trouble(language)
+
+    def _last(self, language: Language) -> str:
+        at, outcome = self.record.last[:16].replace("T", " "), self.record.outcome
+        if not at:
+            return say("dream.status_never", language)
+        result = say(f"dream.result_{outcome}", language) if outcome in get_args(Outcome) else ""
+        return say("dream.status_last", language, at=at, result=result).rstrip()
 
     def _trouble(self, language: Language) -> Iterator[str]:
         record = self.record
