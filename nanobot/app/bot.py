@@ -22,7 +22,7 @@ from nanobot.app.recall import build_memories, build_reminders
 from nanobot.app.schedule import build_schedule
 from nanobot.commands.dream import dream_command, dream_lines
 from nanobot.commands.forget import Forgetting, forget_command
-from nanobot.commands.memory import memory_command, remember_command
+from nanobot.commands.memory import View, memory_command, remember_command
 from nanobot.commands.memory_shell import MemoryShell
 from nanobot.commands.model import model_command
 from nanobot.commands.recall import recall_command
@@ -79,6 +79,8 @@ class Bot:
     shell: MemoryShell
     forgetting: Forgetting
     schedule: Schedule
+    about_memory: Lines
+    """How what is remembered is doing: its history, Dream."""
 
     @property
     def commands(self) -> Sequence[Command]:
@@ -142,16 +144,16 @@ def build_bot(
     history = History(workspace, fsync=config.sessions.fsync)
     archive = build_archive(config, clock, models, store, history, lanes)
     documents = CachedDocuments()
-    records = Records(store, history)
 
     async def is_dreaming() -> bool:
         return dream.is_running
 
-    memory = build_memory(config, workspace, clock, documents, records, is_dreaming, archive.consolidator.passage)
+    memory = build_memory(
+        config, workspace, clock, documents, Records(store, history), is_dreaming, archive.consolidator.passage
+    )
     stores = Stores(history, store, memory.versions, DreamFiles(workspace))
     dream = build_dream(config, clock, models, stores, memory.shelves, archive.background, memories.refresh)
     schedule = build_schedule(config, workspace, clock, archive, dream)
-    dreaming = dream_lines(dream, partial(schedule.next, DREAM))
     context = ContextBuilder(
         workspace,
         documents,
@@ -172,34 +174,34 @@ def build_bot(
         memory.shelves,
         Limits(config.agent.max_steps, config.memory.compact_at),
     )
-    parts = Parts(
-        home=ground.home,
-        workspace=workspace,
-        clock=clock,
-        bus=ground.bus,
-        sessions=store,
-        episodes=history,
-        memory=memory,
-        archivist=build_archivist(config, clock, models),
-        archive=archive,
-        dream=dream,
-        lanes=lanes,
-        models=models,
-        memories=memories,
-        people=cache(lambda: ground.people or build_people(config, workspace, clock)),
+    forgetting = build_forgetting(
+        Parts(
+            home=ground.home,
+            workspace=workspace,
+            clock=clock,
+            bus=ground.bus,
+            sessions=store,
+            episodes=history,
+            memory=memory,
+            archivist=build_archivist(config, clock, models),
+            archive=archive,
+            dream=dream,
+            lanes=lanes,
+            models=models,
+            memories=memories,
+            people=cache(lambda: ground.people or build_people(config, workspace, clock)),
+        )
     )
-    forgetting = build_forgetting(parts)
-    about_memory = memory_command(
-        memory.shelves, budget=config.memory.budget.memory, more=all_of(memory.state, dreaming)
-    )
+    about_memory = all_of(memory.state, dream_lines(dream, partial(schedule.next, DREAM)))
+    view = View(memory.shelves, documents, config.memory.budget.memory, about_memory)
     listed = [
         new_command(agent),
         compact_command(agent),
         stop_command(lanes),
-        status_command(agent, models, all_of(memory.state, dreaming, status)),
+        status_command(agent, models, all_of(about_memory, status)),
         model_command(models),
         sessions_command(store),
-        about_memory,
+        memory_command(view),
         remember_command(memory.shelves),
         recall_command(memories),
         dream_command(dream, ground.bus.send, archive.now),
@@ -223,9 +225,10 @@ def build_bot(
         memory,
         memories,
         dream,
-        memory.shell(about_memory),
+        memory.shell(view),
         forgetting,
         schedule,
+        about_memory,
     )
 
 

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from nanobot import __version__
+from nanobot.agent.questions import lapsed
 from nanobot.app.bot import Ground, build_bot
 from nanobot.app.channels import House, build_posts, build_transcriber
 from nanobot.app.forgetting import go_on
@@ -21,7 +22,7 @@ from nanobot.channels.socket.desk import Desk
 from nanobot.channels.socket.frames import Welcome
 from nanobot.commands.dream_shell import dream_at_shell
 from nanobot.commands.forget_shell import forget_at_shell
-from nanobot.commands.gateway import GatewayLines
+from nanobot.commands.gateway import GatewayLines, asked_at_shell
 from nanobot.commands.link import link_command
 from nanobot.commands.pair import Asker, Pairing, pair_command
 from nanobot.config import Config, secrets_of
@@ -111,6 +112,7 @@ class Gateway:
             self._tell(say("gateway.no_owner", self._language))
         Thread(target=self._bot.models.get("")[0].warm, name="warm", daemon=True).start()  # ending does not wait for it
         try:
+            await self._settle_questions()
             await self._tell_of_set_aside()
             await go_on(self._bot.forgetting, self._spool, self._ground.workspace)
             async with asyncio.TaskGroup() as tasks:
@@ -170,6 +172,11 @@ class Gateway:
             await self._spool.quiet(post.name)
         await self._spool.quiet(self._desk.name, self._desk.is_watched)
 
+    async def _settle_questions(self) -> None:
+        """Take the buttons of questions away whose turns died with their process."""
+        for question, address in await self._spool.unsettled():
+            await self._spool.send(lapsed(question, address, self._bot.language(address)))
+
     async def _tell_of_set_aside(self) -> None:
         """Tell people which of their messages are not answered, since each try ended the process."""
         for message in await self._spool.set_aside():
@@ -189,8 +196,11 @@ class Gateway:
         commands = [(command.name, command.help(language)) for command in self._bot.commands]
         return Welcome(self._bot.greeting(address), self._bot.is_demo(address), language, commands)
 
-    async def _status(self, _: Sequence[str], __: TellProgress) -> object:
-        return msgspec.to_builtins(await self._watch.look())
+    async def _status(self, args: Sequence[str], _: TellProgress) -> object:
+        """In figures and, behind a language, how what is remembered is doing in words."""
+        state = msgspec.to_builtins(await self._watch.look())
+        said = [line for language in args for line in await self._bot.about_memory(asked_at_shell(language))]
+        return {**state, "memory": said}
 
     async def _pair(self, args: Sequence[str], _: TellProgress) -> object:
         """The language that the person reads, then the words behind `nanobot pair`."""

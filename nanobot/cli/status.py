@@ -2,8 +2,16 @@
 
 import argparse
 import json
+import sys
+from typing import TYPE_CHECKING
 
 from nanobot.cli.settings import config_of, language_here
+
+if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
+    from pathlib import Path
+    from typing import Any
+
+NOT_WELL = 1
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -11,8 +19,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "status",
         help="say how the running gateway is doing",
-        description="Ask the running gateway how it is doing. Exit codes: 0 all is well, 1 a channel is down, or no "
-        "gateway runs.",
+        description="Ask the running gateway how it is doing, and how its memory is. Exit codes: 0 all is well, 1 a "
+        "channel is down, or no gateway runs.",
     )
     parser.add_argument("--json", action="store_true", help="for programs")
     parser.set_defaults(func=run)
@@ -20,23 +28,38 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(args: argparse.Namespace) -> int:
     """Print it; 1 unless all is well."""
+    import msgspec
+
+    from nanobot.channels.terminal.clean import printable
+    from nanobot.commands.gateway import gateway_lines
+    from nanobot.i18n import say
+    from nanobot.ops.socket.client import NoGatewayError
+    from nanobot.ports.gateway import GatewayState
+
+    config = config_of(args)
+    language = language_here(config.language)
+    try:
+        told = _ask(config.workspace, language)
+    except NoGatewayError:
+        print(say("gateway.none", language, workspace=config.workspace), file=sys.stderr)
+        return NOT_WELL
+    state = msgspec.convert(told, GatewayState)
+    if args.json:
+        print(json.dumps(told, ensure_ascii=False, indent=2))
+    else:
+        for line in (*gateway_lines(state, language), *told["memory"]):
+            print(printable(line))
+    return NOT_WELL if any(channel.is_red for channel in state.channels) else 0
+
+
+def _ask(root: "Path", language: str) -> "dict[str, Any]":
     import asyncio
 
     import msgspec
 
     from nanobot import __version__
-    from nanobot.channels.terminal.clean import printable
-    from nanobot.commands.gateway import gateway_lines
     from nanobot.ops.control import ask
-    from nanobot.ports.gateway import GatewayState
     from nanobot.workspace import Workspace
 
-    config = config_of(args)
-    told = asyncio.run(ask(Workspace(config.workspace), __version__, "status"))
-    state = msgspec.convert(told, GatewayState)
-    if args.json:
-        print(json.dumps(told, ensure_ascii=False, indent=2))
-    else:
-        for line in gateway_lines(state, language_here(config.language)):
-            print(printable(line))
-    return 1 if any(channel.is_red for channel in state.channels) else 0
+    told = asyncio.run(ask(Workspace(root), __version__, "status", [language]))
+    return msgspec.convert(told, dict[str, object])

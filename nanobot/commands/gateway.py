@@ -2,8 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 
+from nanobot.authority import Authority, Origin, Role, Scope
+from nanobot.commands.memory_shell import SHELL
 from nanobot.commands.router import Call
 from nanobot.i18n import Language, say
+from nanobot.messages import InboundMessage, Sender
 from nanobot.ports.bus import Backlog, Trouble
 from nanobot.ports.gateway import ChannelState, GatewayState, LookAtGateway
 
@@ -33,6 +36,13 @@ class GatewayLines:
             await self._acknowledge([trouble.id for trouble in state.backlog.troubles])
             state = await self._look(call.message.id)
         return list(gateway_lines(state, call.language))
+
+
+def asked_at_shell(language: str) -> Call:
+    """`nanobot status`, typed by whoever owns the machine, who reads this language."""
+    owner = Authority(Role.OWNER, Scope.owner(), Origin.OWNER)
+    message = InboundMessage(id="", address=SHELL, sender=Sender(""), authority=owner, text="/status")
+    return Call(message, "", "zh" if language == "zh" else "en")
 
 
 def gateway_lines(state: GatewayState, language: Language) -> Iterator[str]:
