@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope, may_touch
-from nanobot.commands.memory import memory_command, remember_command
+from nanobot.commands.memory import View, memory_command, remember_command
 from nanobot.commands.recall import recall_command
 from nanobot.commands.router import Router
 from nanobot.errors import ToolError
@@ -18,6 +18,7 @@ from nanobot.memory.recall.written import written_reader
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
 from nanobot.ports import Caller, ModelInfo, Within
 from nanobot.store import lines
+from nanobot.store.documents import CachedDocuments
 from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.recall.index import SqliteRecallIndex
 from nanobot.store.recall.indexer import Indexer
@@ -89,7 +90,7 @@ class Planted(Bot):
 
     def _router(self) -> Router:
         memory = [
-            memory_command(self.shelves, budget=32768),
+            memory_command(View(self.shelves, CachedDocuments(), 32768)),
             remember_command(self.shelves),
             recall_command(self.memories),
         ]

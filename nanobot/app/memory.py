@@ -10,6 +10,7 @@ from threading import Lock
 from nanobot.commands.history import History, IsDreaming, history_commands
 from nanobot.commands.history_state import HistoryState
 from nanobot.commands.history_words import told
+from nanobot.commands.memory import View
 from nanobot.commands.memory_shell import MemoryShell
 from nanobot.commands.router import Command
 from nanobot.config import Config
@@ -46,9 +47,9 @@ class Remembered:
         """The slash commands about the history."""
         return history_commands(self.history, told)
 
-    def shell(self, memory: Command) -> MemoryShell:
-        """What `nanobot memory` does; `memory` is the command /memory."""
-        return MemoryShell(self.history, self.shelves, memory, partial(asyncio.to_thread, _scopes, self.workspace))
+    def shell(self, view: View) -> MemoryShell:
+        """What `nanobot memory` does; `view` shows what is remembered."""
+        return MemoryShell(self.history, view, partial(asyncio.to_thread, _scopes, self.workspace))
 
 
 @dataclass(frozen=True, slots=True)

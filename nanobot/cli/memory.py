@@ -23,8 +23,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )
     actions = parser.add_subparsers(title="commands", metavar="COMMAND")
 
-    showing = actions.add_parser("show", help="print what is remembered, or one note")
-    showing.add_argument("words", metavar="NAME", nargs="*", help="a note's name")
+    showing = actions.add_parser("show", help="print what is remembered, or all of one file")
+    showing.add_argument("words", metavar="NAME", nargs="*", help="the name or the number of a file")
+    showing.add_argument("--all", action="store_const", const="--all", dest="words", help="all of it, uncut")
 
     asking = actions.add_parser("why", help="print where a line comes from: the words that were said")
     asking.add_argument("words", metavar="WORDS", nargs="+", help="some of the line's words")

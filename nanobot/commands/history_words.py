@@ -1,16 +1,19 @@
 """What people read about the history of their memory."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from difflib import unified_diff
 from pathlib import PurePosixPath
 from typing import get_args
 
 from nanobot.commands.history import MOST_CHOICES, Asking, Choice, Log, Result, Shown, Trouble, Written
 from nanobot.commands.router import Answer
 from nanobot.memory.clean import cleaned
+from nanobot.memory.commits import Operation
 from nanobot.memory.dream.report import told_operation
 from nanobot.memory.facts import bare
+from nanobot.memory.markdown import without_comments
 from nanobot.memory.provenance import Why
 from nanobot.memory.reverting import Receipt
 from nanobot.memory.timeline import Entry, owned
@@ -28,6 +31,7 @@ LONGEST_LABEL = 60
 MOST_OF_DIFF = 3000
 """Characters; a phone's screen holds some 800."""
 
+_SIGNS: Mapping[str, str] = {"add": "+", "remove": "−", "delete": "−"}
 _SHORT = 7  # digits of an id, as people know it from git
 
 
@@ -101,7 +105,7 @@ def _choice(choice: Choice, asking: Asking) -> Answer:
         return Answer("\n".join([asking.say("which_line"), *rows]), buttons)
     rows = [row for entry in choice.entries for row in _listed(entry, asking)]
     buttons = [
-        _button(f"{_at(entry)} · {_kind(entry, asking)}", asking.command("restore", _id(entry)))
+        _button(f"{_at(entry)} · {_id(entry)} · {_first(entry, asking)}", asking.command("restore", _id(entry)))
         for entry in choice.entries
     ]
     return Answer("\n".join([asking.say("which_version", restore=asking.command("restore")), *rows]), buttons)
@@ -128,10 +132,25 @@ def _listed(entry: Entry, asking: Asking) -> Iterator[str]:
 
 def _did(entry: Entry, asking: Asking) -> Sequence[str]:
     """What a version did, a line each: its operations, or its files where nobody said more."""
-    operations = [operation for operation in entry.operations if operation.verb != "confirm"]
-    if entry.kind in ("hand", "base") or not operations:
+    operations = _operations(entry)
+    if not operations:
         return [", ".join(map(_name, entry.paths[:10]))]
     return [_short(told_operation(operation, asking.language)) for operation in operations]
+
+
+def _first(entry: Entry, asking: Asking) -> str:
+    """The first thing that a version did, in as few words as a button has room for."""
+    operations = _operations(entry)
+    if not operations:
+        return _kind(entry, asking)
+    sign = _SIGNS.get(operations[0].verb, "")
+    return f"{sign} {operations[0].text or _name(operations[0].file)}".strip()
+
+
+def _operations(entry: Entry) -> Sequence[Operation]:
+    """What there is to tell of a version."""
+    said = () if entry.kind == "hand" else entry.operations
+    return [operation for operation in said or entry.seen if operation.verb != "confirm"]
 
 
 def _shown(entry: Entry, diffs: Sequence[FileDiff], asking: Asking) -> Iterator[str]:
@@ -158,8 +177,14 @@ def _changes(diff: FileDiff, asking: Asking) -> Sequence[str]:
     """The lines that went and came; what stayed around them takes too much room on a phone."""
     if not diff.patch and diff.before != diff.after:
         return [asking.say("no_text")]
-    lines = diff.patch.split("\n")[2:]
-    return [_cut(cleaned(line), LONGEST_LINE) for line in lines if re.match(r"[+-]\s*\S", line)]
+    lines = list(unified_diff(_read(diff.before), _read(diff.after), n=0, lineterm=""))[2:]
+    told = [_cut(cleaned(line), LONGEST_LINE) for line in lines if re.match(r"[+-]\s*\S", line)]
+    return told or [asking.say("only_comments")]
+
+
+def _read(side: bytes | None) -> Sequence[str]:
+    """The lines of a file as they count: what stands in a comment is for whoever edits it."""
+    return without_comments((side or b"").decode("utf-8", "replace")).split("\n")
 
 
 def _fitting(lines: Sequence[str], room: int) -> Iterator[str]:

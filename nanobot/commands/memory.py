@@ -1,32 +1,74 @@
 """Commands about what is remembered: /memory /remember."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
+from nanobot.commands.memory_pages import Page, page_named, pages_of
 from nanobot.commands.router import Answer, Call, Command
 from nanobot.commands.session import Lines
 from nanobot.memory.cut import cut
 from nanobot.memory.keeping import Asked
-from nanobot.memory.note import Note
 from nanobot.memory.notebook import Notebook
 from nanobot.memory.shelves import Shelves
+from nanobot.ports import Documents
 
-MOST_OF_NOTE = 16 * 1024
-"""Bytes of a note that are shown."""
+MOST_OF_FILE = 16 * 1024
+"""Bytes of one file that are shown to who asks for it."""
+
+MOST_OF_PAGE = 1200
+"""Characters of each file where all are shown: together they are a message, or a screen."""
+
+MOST_NOTES = 20
+
+EVERYTHING = "--all"
+"""In place of a name: all there is, uncut."""
+
+Written = Literal["show", "why", "forget", "remember"]
 
 
-def memory_command(shelves: Shelves, *, budget: int, more: Lines | None = None) -> Command:
-    """/memory, and /memory name. `budget`: bytes of MEMORY.md in the prompt; `more`: what else there is to say."""
+@dataclass(frozen=True, slots=True)
+class View:
+    """Shows what is remembered. `budget`: bytes of MEMORY.md in the prompt; `more`: what else there is to say."""
+
+    shelves: Shelves
+    documents: Documents
+    budget: int
+    more: Lines | None = None
+
+    async def pages(self, call: Call) -> Sequence[Page]:
+        """All that is remembered in the scope of whoever asks."""
+        shelf = self.shelves.of(call.message.authority.scope)
+        await shelf.notebook.refresh()
+        return pages_of(shelf, self.documents)
+
+    async def shown(self, call: Call, commands: Callable[[Written], str], *, at_shell: bool = False) -> Answer:
+        """Everything, or the page that the argument names.
+
+        `commands`: what is typed for what. Who is `at_shell`, or owns the bot and this memory, can reach the files.
+        """
+        reaches = at_shell or call.message.authority.scope.is_owner
+        pages = await self.pages(call)
+        notebook = self.shelves.of(call.message.authority.scope).notebook
+        page = page_named(pages, call.argument) if call.argument else None
+        if page is not None:
+            return Answer("\n\n".join(_alone(notebook, page, call, reaches=reaches)))
+        is_whole = call.argument == EVERYTHING
+        if call.argument and not is_whole:
+            return Answer(call.say("memory.no_such_note", name=call.argument, show=commands("show")), failed=True)
+        parts = [
+            *_all(pages, call, commands, is_whole=is_whole),
+            *_hints(notebook, self.budget, call, commands, reaches=reaches),
+        ]
+        said = await self.more(call) if self.more else ()
+        return Answer("\n\n".join([*parts, *(["\n".join(said)] if said else [])]))
+
+
+def memory_command(view: View) -> Command:
+    """/memory, and /memory with a name or a number."""
 
     async def handle(call: Call) -> Answer:
-        notebook = shelves.of(call.message.authority.scope).notebook
-        await notebook.refresh()
-        if not call.argument:
-            said = await more(call) if more else ()
-            return Answer("\n".join([*_overview(notebook, budget, call), *(["", *said] if said else [])]))
-        note = notebook.find(call.argument)
-        if note is None:
-            return Answer(call.say("memory.no_such_note", name=call.argument), failed=True)
-        return Answer("\n\n".join(_shown(notebook, note, call)))
+        return await view.shown(call, _slash)
 
     return Command("memory", handle, immediate=True)
 
@@ -44,36 +86,65 @@ def remember_command(shelves: Shelves) -> Command:
     return Command("remember", handle, immediate=True)
 
 
-def _overview(notebook: Notebook, budget: int, call: Call) -> Iterator[str]:
+def _slash(what: Written) -> str:
+    return "/memory" if what == "show" else f"/{what}"
+
+
+def _all(pages: Sequence[Page], call: Call, commands: Callable[[Written], str], *, is_whole: bool) -> Iterator[str]:
+    """The two files, then the notes: by their titles, or whole."""
+    told = [(number, page) for number, page in enumerate(pages, 1) if page.text and page.note is None]
+    for number, page in told:
+        text, left = (page.text, 0) if is_whole else page.beginning(MOST_OF_PAGE)
+        more = call.say("memory.more_lines", count=left, show=f"{commands('show')} {number}") if left else ""
+        about = call.say("memory.about_user" if number == 1 else "memory.facts")
+        yield "\n".join(filter(None, [f"**{page.file}** · {about}\n", text, more]))
+    notes = [(number, page, page.note) for number, page in enumerate(pages, 1) if page.note]
+    if not told:
+        yield call.say("memory.empty" if notes else "memory.nothing_yet")
+    if is_whole:
+        yield from (f"**{page.file}**\n\n{page.text}" for _, page, _ in notes)
+    elif notes:
+        rows = [f"- {number} · {note.name}: {note.summary} ({note.updated})" for number, _, note in notes[:MOST_NOTES]]
+        rest = [call.say("memory.more_notes", count=len(notes) - MOST_NOTES)] if len(notes) > MOST_NOTES else []
+        yield "\n".join([call.say("memory.notes", count=len(notes)), *rows, *rest])
+
+
+def _hints(
+    notebook: Notebook, budget: int, call: Call, commands: Callable[[Written], str], *, reaches: bool
+) -> Iterator[str]:
+    """What there is to know and to do about it. Who cannot reach the files hears nothing of editing them."""
     facts = notebook.section(budget)
-    yield call.say("memory.file", path=_path(notebook, call, notebook.path.name), size=f"{notebook.size:,}")
     if facts.is_cut:
-        yield call.say("memory.cut", kept=f"{facts.kept:,}", size=f"{facts.size:,}")
-    if not facts.size:
-        yield call.say("memory.empty")
-    yield ""
-    yield call.say("memory.notes", count=len(notebook.all)) if notebook.all else call.say("memory.no_notes")
-    yield from notebook.index
-    if notebook.problems:
-        yield ""
-        yield call.say("memory.problems")
-    for problem in notebook.problems:
-        yield "- " + call.say(f"memory.problem_{problem.kind}", file=problem.file, detail=problem.detail)
+        sentence = "memory.cut" if reaches else "memory.cut_member"
+        yield call.say(sentence, kept=f"{facts.kept:,}", size=f"{facts.size:,}", forget=commands("forget"))
+    if reaches and notebook.problems:
+        rows = (call.say(f"memory.problem_{one.kind}", file=one.file, detail=one.detail) for one in notebook.problems)
+        yield "\n".join([call.say("memory.problems"), *(f"- {row}" for row in rows)])
+    told = {what: commands(what) for what in ("show", "why", "forget", "remember")}
+    sentence = "memory.can_owner" if reaches else "memory.can"
+    yield call.say(sentence, folder=notebook.path.parent, **told)
 
 
-def _shown(notebook: Notebook, note: Note, call: Call) -> Iterator[str]:
-    yield call.say("memory.note", path=_path(notebook, call, note.file), type=note.type, updated=note.updated)
-    yield cut(note.body.strip(), MOST_OF_NOTE, note.file).text or call.say("memory.note_empty")
+def _alone(notebook: Notebook, page: Page, call: Call, *, reaches: bool) -> Iterator[str]:
+    """One page, as much of it as is ever shown."""
+    note = page.note
+    if note is None:
+        yield f"**{page.file}**"
+        yield cut(page.text, MOST_OF_FILE, page.file).text or call.say("memory.page_empty")
+        return
+    yield call.say(
+        "memory.note", path=_path(notebook, note.file, reaches=reaches), type=note.type, updated=note.updated
+    )
+    yield cut(note.body.strip(), MOST_OF_FILE, note.file).text or call.say("memory.page_empty")
     if note.links:
         links = (f"{link.kind}: {link.to}" if link.kind else link.to for link in note.links)
         yield call.say("memory.links", links=", ".join(links))
     if linking := notebook.linking_to(note):
         yield call.say("memory.linked_from", links=", ".join(other.name for other in linking))
-    for problem in note.problems:
+    for problem in note.problems if reaches else ():
         yield call.say(f"memory.problem_{problem.kind}", file=problem.file, detail=problem.detail)
 
 
-def _path(notebook: Notebook, call: Call, file: str) -> str:
+def _path(notebook: Notebook, file: str, *, reaches: bool) -> str:
     """Where a file of this memory lies; where the workspace is on this machine concerns its owner only."""
-    is_owners = call.message.authority.scope.is_owner
-    return str(notebook.path.with_name(file)) if is_owners else f"{notebook.folder}/{file}"
+    return str(notebook.path.with_name(file)) if reaches else f"{notebook.folder}/{file}"

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from typing import get_args
 
 from nanobot.authority import Authority, Origin, Role, Scope
-from nanobot.commands.history import Action, Asking, History, Written
+from nanobot.commands.history import Action, Asking, History
 from nanobot.commands.history_data import as_data
 from nanobot.commands.history_words import told
-from nanobot.commands.router import Answer, Call, Command
+from nanobot.commands.memory import EVERYTHING, View
+from nanobot.commands.memory_pages import Page, page_named
+from nanobot.commands.router import Call
 from nanobot.i18n import Language
 from nanobot.memory.keeping import Asked
 from nanobot.memory.notebook import Notebook
-from nanobot.memory.shelves import Shelves
 from nanobot.messages import Address, InboundMessage, Sender
 
 SHELL = Address("cli", "shell")
@@ -34,13 +35,10 @@ class ShellAnswer:
 class MemoryShell:
     """Everything of every scope: whoever can run the program owns it."""
 
-    def __init__(
-        self, history: History, shelves: Shelves, memory: Command, scopes: Callable[[], Awaitable[Collection[str]]]
-    ) -> None:
-        """`memory` is the command /memory; `scopes` names those that there are."""
+    def __init__(self, history: History, view: View, scopes: Callable[[], Awaitable[Collection[str]]]) -> None:
+        """`scopes` names those that there are."""
         self._history = history
-        self._shelves = shelves
-        self._memory = memory
+        self._view = view
         self._scopes = scopes
 
     async def do(self, args: Sequence[str]) -> ShellAnswer:
@@ -60,22 +58,30 @@ class MemoryShell:
 
     async def _show(self, name: str, authority: Authority, language: Language) -> ShellAnswer:
         message = InboundMessage(id="", address=SHELL, sender=Sender(""), authority=authority, text=name)
-        answer: Answer = await self._memory.handler(Call(message, name, language))
-        return ShellAnswer(answer.text, answer.failed, _data(self._shelves.of(authority.scope).notebook, name))
+        call = Call(message, name, language)
+        answer = await self._view.shown(call, lambda what: _typed(what, authority.scope), at_shell=True)
+        notebook = self._view.shelves.of(authority.scope).notebook
+        return ShellAnswer(answer.text, answer.failed, _data(notebook, await self._view.pages(call), name))
 
 
-def _typed(action: Written, scope: Scope) -> str:
+def _typed(action: str, scope: Scope) -> str:
     """How whoever is at the shell asks for it."""
     return f"nanobot memory {action}{'' if scope.is_owner else f' --scope {scope}'}"
 
 
-def _data(notebook: Notebook, name: str) -> Mapping[str, object]:
-    if not name:
-        notes = [{"name": note.name, "type": note.type, "summary": note.summary} for note in notebook.all]
+def _data(notebook: Notebook, pages: Sequence[Page], name: str) -> Mapping[str, object]:
+    if name in ("", EVERYTHING):
+        user, memory, *notes = pages
         problems = [{"file": one.file, "kind": one.kind, "detail": one.detail} for one in notebook.problems]
-        return {"file": str(notebook.path), "size": notebook.size, "notes": notes, "problems": problems}
-    note = notebook.find(name)
+        files = {"file": str(notebook.path), "size": notebook.size, "user": user.text, "memory": memory.text}
+        return {**files, "notes": [_about(note, whole=name == EVERYTHING) for note in notes], "problems": problems}
+    page = page_named(pages, name)
+    return {"error": "note", "detail": name} if page is None else {**_about(page, whole=True)}
+
+
+def _about(page: Page, *, whole: bool) -> Mapping[str, object]:
+    note, text = page.note, {"text": page.text} if whole else {}
     if note is None:
-        return {"error": "note", "detail": name}
+        return {"file": page.file, **text}
     about = {"name": note.name, "type": note.type, "summary": note.summary, "updated": note.updated}
-    return {"file": str(notebook.path.with_name(note.file)), **about, "text": note.body}
+    return {"file": note.file, **about, **text}

@@ -1,14 +1,17 @@
 """The versions of one scope's memory, as those see them whose memory it is."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from nanobot.authority import Scope
 from nanobot.errors import VersionError
 from nanobot.memory import commits
+from nanobot.memory.alike import overlap
 from nanobot.memory.commits import Commit, Kind, Operation
 from nanobot.memory.dream.draft import Places
+from nanobot.memory.facts import bare
+from nanobot.memory.markdown import statements, without_comments
 from nanobot.memory.tombstones import FOLDER
 from nanobot.ports import FileDiff, Version, VersionStore
 from nanobot.workspace import VERSIONED_FILES, folder_of, scope_of
@@ -17,13 +20,15 @@ LATEST = 10
 """Versions that are told where nobody says how many."""
 
 _SKILLS = "skills"
+_ALIKE = 0.5
 
 
 @dataclass(frozen=True)
 class Entry:
     """A version, as far as it is about one scope: its files, without tombstones, and what was done to them.
 
-    `reason` is "" where the version is about other scopes, too: it may tell of them.
+    `reason` is "" where the version is about other scopes, too: it may tell of them. `seen` is what its files show of
+    it, where it does not say itself what it did.
     """
 
     version: Version
@@ -32,6 +37,7 @@ class Entry:
     operations: Sequence[Operation] = ()
     reason: str = ""
     reverts: str = ""
+    seen: Sequence[Operation] = ()
 
     @property
     def is_reversal(self) -> bool:
@@ -77,9 +83,16 @@ class Timeline:
     async def latest(self, scope: Scope, count: int = LATEST) -> Sequence[Entry]:
         """The latest versions, hand edits up to now included, the newest first. Raises VersionError."""
         await self._versions.commit_hand_edits()
-        return [entry for entry in map(_seen_by(scope), await self._versions.log(within=within(scope))) if entry][
-            :count
-        ]
+        every = map(_seen_by(scope), await self._versions.log(within=within(scope)))
+        entries = [entry for entry in every if entry][:count]
+        return [await self._looked_at(entry, scope) for entry in entries[:LATEST]] + entries[LATEST:]
+
+    async def _looked_at(self, entry: Entry, scope: Scope) -> Entry:
+        """The entry with what its files show, if there is no other way to know what it did."""
+        if entry.operations or entry.kind == "base":
+            return entry
+        _, diffs = await self._versions.show(entry.version.id)
+        return replace(entry, seen=[one for diff in diffs if is_of(scope, diff.path) for one in _seen_in(diff)])
 
     async def entry(self, scope: Scope, reference: str) -> Entry:
         """One version, by at least 4 of its first digits. Raises VersionError, also if it is not of this scope."""
@@ -101,6 +114,25 @@ def within(scope: Scope) -> Sequence[str]:
 
 def _seen_by(scope: Scope) -> Callable[[Version], Entry | None]:
     return lambda version: entry_of(version, scope)
+
+
+def _seen_in(diff: FileDiff) -> Iterator[Operation]:
+    """The lines that came and went in a file. One that took the place of another that is like it replaced it."""
+    old, new = _lines(diff.before), _lines(diff.after)
+    gone = [line for line in old if line not in new]
+    for line in (line for line in new if line not in old):
+        before = next((other for other in gone if overlap(line, other) >= _ALIKE), "")
+        if before:
+            gone.remove(before)
+        yield Operation("replace" if before else "add", diff.path, line, before)
+    yield from (Operation("remove", diff.path, line) for line in gone)
+
+
+def _lines(side: bytes | None) -> Collection[str]:
+    """What each line of a file says, each once; nothing of a file that is no text."""
+    text = (side or b"").decode("utf-8", "replace")
+    said = [] if "\0" in text else statements(without_comments(text).split("\n"))
+    return dict.fromkeys(filter(None, map(bare, said)))
 
 
 def _kind(version: Version, commit: Commit | None) -> Kind:

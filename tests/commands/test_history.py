@@ -48,7 +48,7 @@ async def test_the_log_tells_dreams_from_hand_edits_and_from_what_was_asked_for(
         "what was there when the history began",
     ]
     assert "  new in MEMORY.md: my dog is called Pixel" in lines
-    assert "  USER.md" in lines
+    assert "  USER.md: likes coffee (before: likes tea)" in lines
     assert f"`{dream}` 2026-03-02 10:15 · Dream" in lines
     assert len((await ada.says("/dream_log 1")).splitlines()) < len(lines)
 
@@ -109,7 +109,7 @@ async def test_a_restore_names_the_hand_edits_that_it_takes_back_and_leaves_the_
 
     receipt = await ada.says(f"/dream-restore {dream}")
 
-    assert "1 later change(s)" in receipt
+    assert "1 later change is undone" in receipt
     assert "edited by hand\n  " in receipt
     assert "USER.md" in receipt
     assert ada.bedroom.read("USER.md") == BASE["USER.md"]
@@ -230,7 +230,7 @@ async def test_the_choice_of_versions_comes_with_a_button_for_each(ada: Historia
     answer = await ada.types("/dream-restore")
 
     assert [button.value for button in answer.buttons] == [f"/dream_restore {dream}"]
-    assert "2026-03-02" in answer.buttons[0].label
+    assert answer.buttons[0].label == f"2026-03-02 10:15 · {dream} · + one is red"
     assert f"`{dream}`" in answer.text
     await ada.says(answer.buttons[0].value)
     assert ada.bedroom.read(MEMORY) == BASE[MEMORY]

@@ -1,10 +1,11 @@
+import re
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
-from nanobot.commands.memory import memory_command, remember_command
+from nanobot.commands.memory import View, memory_command, remember_command
 from nanobot.commands.router import Call, Command
 from nanobot.i18n import Language
 from nanobot.memory.shelves import Shelves
@@ -36,10 +37,10 @@ def commands(folder: Path) -> tuple[Command, Command]:
     shelves = Shelves(
         Workspace(folder.parent), lambda path: MemoryFolder(path, documents), read_frontmatter, FakeClock(), budget=2048
     )
-    return memory_command(shelves, budget=2048), remember_command(shelves)
+    return memory_command(View(shelves, documents, 2048)), remember_command(shelves)
 
 
-async def test_what_was_remembered_is_shown_with_path_and_notes(folder: Path) -> None:
+async def test_what_is_remembered_is_shown_with_the_titles_of_the_notes(folder: Path) -> None:
     (folder / "greenhouse.md").write_text("---\nsummary: wiring\nupdated: 2026-11-02\n---\nPin 4, see [[garden]]\n")
     memory, remember = commands(folder)
 
@@ -48,9 +49,43 @@ async def test_what_was_remembered_is_shown_with_path_and_notes(folder: Path) ->
 
     assert ": My dog is called Pixel (2026-03-02)" in told.text
     assert "- My dog is called Pixel (2026-03-02)\n" in (folder / "MEMORY.md").read_text()
-    assert str(folder / "MEMORY.md") in overview.text
-    assert "- note: wiring (`greenhouse.md`) · updated 2026-11-02" in overview.text
+    assert "## Remembered\n- My dog is called Pixel (2026-03-02)" in overview.text
+    assert "- 3 · greenhouse: wiring (2026-11-02)" in overview.text
+    assert f"{folder}; you can edit them" in overview.text
     assert 'greenhouse.md: links to "garden"' in overview.text
+
+
+async def test_a_long_file_is_shown_by_its_beginning_and_whole_by_number_or_name(folder: Path) -> None:
+    (folder.parent / "USER.md").write_text("# The user\n\n- likes tea\n<!-- a hint -->\n")
+    (folder / "MEMORY.md").write_text("# Memory\n\n" + "".join(f"- fact {number}\n" for number in range(300)))
+    (folder / "garden.md").write_text("Roses.\n")
+    memory, _ = commands(folder)
+
+    overview = (await memory.handler(call())).text
+    whole = (await memory.handler(call("--all"))).text
+
+    assert "USER.md** · about you\n\n- likes tea\n" in overview
+    assert "hint" not in overview
+    assert len(overview) < 3000
+    assert "- fact 0\n" in overview
+    assert re.search(r"… and \d+ more lines: /memory 2", overview)
+    for argument in ("2", "memory", "--all"):
+        assert "- fact 299" in (await memory.handler(call(argument))).text
+    assert "Roses." in whole
+    assert "Roses." in (await memory.handler(call("3"))).text
+    assert (await memory.handler(call("4"))).failed
+
+
+async def test_who_cannot_reach_the_files_is_not_told_to_edit_them(folder: Path) -> None:
+    memory, remember = commands(folder)
+    await remember.handler(call("tea for the group", authority=IN_A_GROUP))
+    (folder.parent / "groups" / "telegram--1" / "plan.md").write_text("see [[nowhere]]\n")
+
+    told = (await memory.handler(call(authority=IN_A_GROUP))).text
+
+    assert "- tea for the group" in told
+    assert "/forget" in told
+    assert not re.search("edit|config|nowhere|" + re.escape(str(folder.parent)), told.replace("see [[nowhere]]", ""))
 
 
 async def test_an_empty_memory_says_how_to_fill_it(folder: Path) -> None:
