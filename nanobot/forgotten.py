@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 FORGOTTEN = "[forgotten]"
@@ -17,29 +17,61 @@ _COPYING = ("relevant_memories", '"role":"tool"')
 """Where copies stand in a conversation. Looking for many lines in everything takes too long."""
 
 _MOST_COMPARED = 40  # characters: what is longer may have been cut where it is shown
+_MOST_SHOWN = 120  # characters
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _LETTER = rf"[^\W{_UNSPACED}]"
 _NUMBERED = re.compile(r"^\s*(?:\d+[\t:|→]\s*)?")
 _BULLET = re.compile(r"^(?:[-*+•>](?:\s+|$))+")
 _DATE = re.compile(r" \(\d{4}-\d{2}-\d{2}\)$")
-_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
+_ESCAPED = re.compile(r'\\(?:u([0-9a-fA-F]{4})|([ntr"/]))')
+_SHORT = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """What came with the program: nobody said it, so that it tells nothing, wherever it stands.
+
+    `lines`, as `plain` has them, count each by itself; `passages` only where all their lines stand together, such as
+    a comment with examples of what somebody could write. `files` are named as in the workspace.
+    """
+
+    lines: frozenset[str] = frozenset()
+    files: frozenset[str] = frozenset()
+    passages: tuple[tuple[str, ...], ...] = ()
+
+    def marks(self, lines: Sequence[str]) -> Sequence[bool]:
+        """Of each of these lines, which stand below each other, whether it came with the program."""
+        found = [plain(line) in self.lines for line in lines]
+        compared = [line.strip() for line in lines]
+        for passage in self.passages:
+            size = len(passage)
+            for start, line in enumerate(compared):
+                if line == passage[0] and tuple(compared[start : start + size]) == passage:
+                    found[start : start + size] = [True] * size
+        return found
 
 
 @dataclass(frozen=True)
 class Traces:
     """Terms that must all stand in one line, and whole lines, as `plain` has them.
 
-    The lines are of what goes: where one was copied to, the copy goes, too.
+    The lines are of what goes: where one was copied to, the copy goes, too. What is `shipped` is never meant.
     """
 
     terms: tuple[str, ...] = ()
     lines: frozenset[str] = frozenset()
+    shipped: Shipped = field(default_factory=Shipped)
 
     def name(self, text: str) -> bool:
         """Whether all the terms stand in one line of the text. Case and width do not count; words are whole words."""
-        if not self.terms or not self.may_name(text):
-            return False
-        return any(self._names(line) for line in text.split("\n"))
+        return self.may_name(text) and any(self.named(text.split("\n")))
+
+    def named(self, lines: Sequence[str]) -> Sequence[bool]:
+        """Of each of these lines, which stand below each other, whether all the terms stand in it."""
+        found = [bool(self.terms) and self._names(line) for line in lines]
+        if not any(found):
+            return found
+        return [names and not shipped for names, shipped in zip(found, self.shipped.marks(lines), strict=True)]
 
     def may_name(self, text: str) -> bool:
         """A quick look whether `name` could say yes to this text, or to a part of it."""
@@ -60,7 +92,7 @@ class Traces:
 
     def tell_all(self, line: str) -> bool:
         """Whether this one line names it, or is one of the lines, however short."""
-        return self.name(line) or plain(line) in self.lines
+        return self.name(line) or plain(line) in self.lines - self.shipped.lines
 
     def show(self, text: str) -> bool:
         """Whether the text tells it, or holds one of the lines, or the beginning of one, among other words."""
@@ -108,7 +140,7 @@ class Traces:
 
     @cached_property
     def _long(self) -> frozenset[str]:
-        return frozenset(line for line in self.lines if len(line) >= LEAST_COPY)
+        return frozenset(line for line in self.lines - self.shipped.lines if len(line) >= LEAST_COPY)
 
     @cached_property
     def _beginnings(self) -> frozenset[str]:
@@ -149,6 +181,12 @@ def lines_of(texts: Collection[str]) -> frozenset[str]:
     return frozenset(found for text in texts for line in text.split("\n") if (found := plain(line)))
 
 
+def beginning(text: str) -> str:
+    """How a text begins, in one line, for people."""
+    words = " ".join(text.split())
+    return words if len(words) <= _MOST_SHOWN else f"{words[:_MOST_SHOWN].rstrip()} …"
+
+
 def _normal(text: str) -> str:
     return " ".join(_folded(text).split())
 
@@ -173,11 +211,11 @@ def _unescaped(text: str) -> str:
 
 def _read(data: bytes) -> str:
     """Bytes as text, and what JSON has escaped in it as it was."""
-    text = data.decode("utf-8", "replace").replace("\\n", "\n")
-    if "\\u" not in text:
+    text = data.decode("utf-8", "replace")
+    if "\\" not in text:
         return text
-    return (
-        _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
-        .encode("utf-16-le", "surrogatepass")
-        .decode("utf-16-le", "replace")
-    )
+    return _ESCAPED.sub(_as_it_was, text).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _as_it_was(escaped: re.Match[str]) -> str:
+    return chr(int(escaped[1], 16)) if escaped[1] else _SHORT.get(escaped[2], escaped[2])

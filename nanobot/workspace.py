@@ -213,6 +213,11 @@ class Workspace:
         return self.state / "forgetting.json"
 
     @property
+    def forget_questions(self) -> Path:
+        """What was asked to be forgotten and waits for a yes."""
+        return self.state / "forget_questions.json"
+
+    @property
     def heartbeat(self) -> Path:
         return self.root / "HEARTBEAT.md"
 

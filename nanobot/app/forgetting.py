@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from nanobot.agent.archive import Archive
@@ -15,12 +16,14 @@ from nanobot.channels.terminal.person import NAME as TERMINAL
 from nanobot.channels.terminal.typed import ErasableTyped
 from nanobot.commands.forget import Forgetting
 from nanobot.errors import StoreError
+from nanobot.forgotten import Shipped
 from nanobot.lanes import Lanes
 from nanobot.memory.archivist import Archivist
 from nanobot.memory.dream.dream import Dream
 from nanobot.memory.forget.forget import Forget, House
 from nanobot.memory.forget.meaning import Sources
 from nanobot.memory.forget.remembered import Remembered
+from nanobot.memory.index import MARKER
 from nanobot.memory.recall.memories import Memories
 from nanobot.messages import InboundMessage
 from nanobot.ops.clock import SystemClock
@@ -31,13 +34,16 @@ from nanobot.store.erasing.derived import ErasableIndex
 from nanobot.store.erasing.episodes import ErasableEpisodes
 from nanobot.store.erasing.folders import ErasableFolder
 from nanobot.store.erasing.journal import JournalFile
+from nanobot.store.erasing.questions import QuestionsFile
 from nanobot.store.erasing.rest import Untouched
 from nanobot.store.erasing.scan import Scan
 from nanobot.store.erasing.sessions import ErasableSessions
+from nanobot.store.erasing.shipped import shipped_in
 from nanobot.store.erasing.state import ErasableState
 from nanobot.store.erasing.texts import ErasableTexts
 from nanobot.store.history import History
 from nanobot.store.sessions import SessionManager
+from nanobot.store.template import template_folder
 from nanobot.workspace import Home, Workspace
 
 PATIENCE = 10.0
@@ -69,7 +75,7 @@ class Parts:
 def build_forgetting(parts: Parts) -> Forgetting:
     """All of it; nothing is opened before somebody asks."""
     transcripts = ErasableSessions(parts.sessions, parts.workspace)
-    sources = Sources(transcripts, parts.episodes, parts.memory.versions, person_scope(parts.people))
+    sources = Sources(transcripts, parts.episodes, parts.memory.versions, person_scope(parts.people), cache(_shipped))
     remembered = Remembered(parts.memory.versions, parts.memory.shelves, parts.workspace)
     house = House(
         stores=_stores(parts, transcripts, remembered),
@@ -82,7 +88,8 @@ def build_forgetting(parts: Parts) -> Forgetting:
         leftovers=lambda meant: _scan(parts).leftovers(meant),  # not before: it looks at every file of the workspace
         clock=parts.clock,
     )
-    return Forgetting(Forget(sources, house), sources.person_scope, parts.clock)
+    questions = QuestionsFile(parts.workspace.forget_questions)
+    return Forgetting(Forget(sources, house), questions, sources.person_scope, parts.clock)
 
 
 def person_scope(people: Callable[[], People]) -> Callable[[str, str], Scope]:
@@ -159,6 +166,10 @@ def _scan(parts: Parts) -> Scan:
         yield from _own_files(space)
 
     return Scan(space, [home.root, space.root], skipped)
+
+
+def _shipped() -> Shipped:
+    return shipped_in(template_folder(), MARKER)
 
 
 def _is_settings(home: Home, path: Path) -> bool:

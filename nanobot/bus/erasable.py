@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nanobot.bus.spool import Spool
 from nanobot.messages import InboundMessage, OutboundMessage
-from nanobot.ports import Found, Meant, Trouble
+from nanobot.ports import Found, Meant, Piece, Trouble
 
 OpenSpool = Callable[[], AbstractAsyncContextManager[Spool]]
 
@@ -28,7 +28,8 @@ class ErasableSpool:
         if not self._path.exists():
             return Found()
         async with self._open() as spool:
-            return Found(await spool.count(_meant(meant)) + len(await _marks(spool, meant)))
+            count = await spool.count(_meant(meant)) + len(await _marks(spool, meant))
+        return Found(count, [Piece(str(self._path))] if count else [])
 
     async def erase(self, meant: Meant) -> None:
         if not self._path.exists():

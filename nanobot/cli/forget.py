@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
 
     from nanobot.commands.forget import Asked
     from nanobot.config import Config
+    from nanobot.i18n import Language
 
     Do = Callable[[Sequence[str]], Awaitable[Asked]]
 
@@ -47,28 +48,41 @@ def run(args: argparse.Namespace) -> int:
 async def _run(config: "Config", args: argparse.Namespace, words: "Sequence[str]") -> int:
     from nanobot.channels.terminal.clean import printable
     from nanobot.commands.forget_shell import EVERY_SCOPE
-    from nanobot.i18n import say
 
     language, scope = language_here(config.language), args.scope or EVERY_SCOPE
     async with _opened(config, args) as do:
         asked = await do([language, scope, *words])
-        print(printable(asked.text), file=sys.stderr if asked.failed else sys.stdout)
+        print(printable(asked.text), file=sys.stderr if asked.failed else sys.stdout, flush=True)
         if not asked.token:
             return 1
-        wanted = str(asked.number) if asked.number else "yes"
-        question = say("forget.shell_number" if asked.number else "forget.shell_ask", language, number=asked.number)
-        if not args.yes and not _agrees(question, wanted):
-            print(say("forget.kept", language), file=sys.stderr)
+        if not args.yes and (refused := _refused(args, asked, language)):
+            await do([language, scope, "no", asked.token])
+            print(refused, file=sys.stderr)
             return 1
         done = await do([language, scope, "yes", asked.token, str(asked.number or "")])
     print(printable(done.text), file=sys.stderr if done.failed else sys.stdout)
     return 1 if done.failed else 0
 
 
-def _agrees(question: str, wanted: str) -> bool:
-    """Whether the person types it; who cannot be asked does not."""
-    print(question, end="", file=sys.stderr, flush=True)
-    return sys.stdin is not None and sys.stdin.readline().strip().casefold() == wanted
+def _refused(args: argparse.Namespace, asked: "Asked", language: "Language") -> str:
+    """Ask, or take what a program answers; what to say if nobody agrees, "" if somebody does."""
+    from nanobot.i18n import say
+    from nanobot.i18n.consent import consent
+
+    if sys.stdin is not None and sys.stdin.isatty():
+        question = say("forget.shell_number" if asked.number else "forget.shell_ask", language, number=asked.number)
+        print(question, end="", file=sys.stderr, flush=True)
+    answer = sys.stdin.readline().strip() if sys.stdin is not None else ""
+    if answer == str(asked.number) if asked.number else consent(answer):
+        return ""
+    return say("forget.kept", language) if answer else say("forget.shell_run", language, command=_without_asking(args))
+
+
+def _without_asking(args: argparse.Namespace) -> str:
+    import shlex
+
+    scope = ["--scope", args.scope] if args.scope else []
+    return shlex.join(["nanobot", "memory", "forget", "--yes", *scope, *args.words])
 
 
 def _opened(config: "Config", args: argparse.Namespace) -> "AbstractAsyncContextManager[Do]":

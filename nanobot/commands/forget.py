@@ -1,33 +1,42 @@
 """Forgetting, in two steps: what would go is shown, and goes with a yes."""
 
+import asyncio
+import re
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
 
 from nanobot.authority import Role
 from nanobot.commands.forget_words import Words
 from nanobot.commands.router import Answer, Call, Command
 from nanobot.errors import VersionError
+from nanobot.forgotten import Traces, terms_in
 from nanobot.i18n import Language
+from nanobot.i18n.consent import consent
 from nanobot.ids import new_id
 from nanobot.memory.forget.forget import Forget, Preview
 from nanobot.memory.forget.reach import PersonScope, Reach, reach_for, reach_of
-from nanobot.memory.forget.wish import Wish, WishError, read_wish
+from nanobot.memory.forget.wish import Wish, WishError, kind_of, read_wish
 from nanobot.messages import Address, Button, OutboundMessage
 from nanobot.ports import Clock
-from nanobot.ports.erasable import Order
+from nanobot.ports.erasable import Order, Question, Questions
 
-VALID = 600.0
-"""Seconds for which what was shown can be said yes to."""
+VALID = timedelta(minutes=10)
+"""For which what was shown can be said yes to."""
 
 MANY = 50
 """More messages than this go only if their number is typed."""
 
-_LETTERS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
+COMMAND = "/forget"
+
+_LETTERS, _DIGITS = "ABCDEFGHJKMNPQRSTVWXYZ", "23456789"
 _YES, _NO = "yes", "no"
-_COMMAND = "/forget"
+_ANSWER = re.compile(rf"(?:[{_LETTERS}][{_LETTERS}{_DIGITS}]{{3}})?\s*(?:\d+)?", re.IGNORECASE | re.ASCII)
 
 Send = Callable[[OutboundMessage], Awaitable[None]]
+Begins = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,11 @@ class Asker:
     typed: str
     address: Address | None = None
 
+    @property
+    def where(self) -> str:
+        """The conversation."""
+        return self.address.session_key if self.address else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -54,26 +68,15 @@ class Asked:
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    preview: Preview
-    by: str
-    until: float
-
-    @property
-    def number(self) -> int:
-        size = self.preview.meaning.size
-        return size if size > MANY else 0
-
-
 class Forgetting:
-    """Keeps in memory what was shown, until somebody says yes or it is over."""
+    """Keeps what was shown until somebody says yes or it is over."""
 
-    def __init__(self, forget: Forget, person_scope: PersonScope, clock: Clock) -> None:
+    def __init__(self, forget: Forget, questions: Questions, person_scope: PersonScope, clock: Clock) -> None:
         self._forget = forget
+        self._questions = questions
         self._person_scope = person_scope
         self._clock = clock
-        self._waiting: dict[str, _Waiting] = {}
+        self._taking = asyncio.Lock()
 
     async def show(self, typed: str, asker: Asker) -> Asked:
         """What would go. Raises StoreError."""
@@ -90,63 +93,120 @@ class Forgetting:
             return Asked(words.say("no_history", reason=error), failed=True)
         if preview.is_nothing:
             return Asked(words.nothing(preview), failed=True)
-        waiting = _Waiting(preview, asker.by, self._clock.monotonic() + VALID)
-        token = self._keep(waiting)
-        return Asked(words.preview(preview, token, waiting.number), token, waiting.number)
+        question = await self._ask(preview, asker)
+        asking = words.ask(question.token, question.number) if asker.by else []
+        return Asked("\n".join([*words.preview(preview), *asking]), question.token, question.number)
 
-    async def yes(self, token: str, number: str, asker: Asker) -> Asked:
-        """Erase what was shown under this token. Raises StoreError."""
+    async def yes(self, token: str, number: str, asker: Asker, begins: Begins | None = None) -> Asked:
+        """Erase what was shown under this token, or what alone waits there if it is "". Raises StoreError.
+
+        `begins` is told before it does.
+        """
         words = Words(asker.language, asker.typed)
-        waiting = self._take(token, asker.by)
-        if waiting is None:
-            return Asked(words.say("over"), failed=True)
-        if waiting.number and number != str(waiting.number):
-            self._waiting[token.upper()] = waiting
-            return Asked(words.say("number", token=token.upper(), number=waiting.number), failed=True)
-        preview = waiting.preview
+        async with self._taking:
+            question = await self._find(token, asker)
+            if question is None:
+                return Asked(words.say("over" if token else "nothing_open"), failed=True)
+            if question.number and number != str(question.number):
+                told = words.say("number", token=question.token, number=question.number)
+                return Asked(told, question.token, question.number, failed=True)
+            await self._close(question, is_agreed=True)
+        if begins is not None:
+            await begins()
+        wish = Wish(kind_of(question.kind), question.value)
         order = Order(
-            kind=preview.wish.kind,
-            value=preview.wish.value,
-            scopes=preview.reach.scopes,
+            kind=wish.kind,
+            value=wish.value,
+            scopes=question.scopes,
             address=asker.address,
             language=asker.language,
         )
+        try:
+            preview = await self._forget.preview(wish, Reach(question.scopes))
+        except VersionError as error:
+            return Asked(words.say("no_history", reason=error), failed=True)
         receipt = await self._forget.carry_out(preview, order)
         return Asked(words.receipt(receipt, at_shell=not asker.by), failed=not receipt.is_whole)
+
+    async def no(self, token: str, asker: Asker) -> Asked:
+        """Leave everything as it is."""
+        words = Words(asker.language, asker.typed)
+        async with self._taking:
+            question = await self._find(token, asker)
+            if question is not None:
+                await self._close(question)
+        if question is None and not token:
+            return Asked(words.say("nothing_open"), failed=True)
+        return Asked(words.say("kept"))
 
     async def resume(self) -> OutboundMessage | None:
         """At the start, before anybody is heard: finish what a process left undone; the receipt, for who asked.
 
         Raises StoreError.
         """
+        await self._open()
         receipt = await self._forget.resume()
         if receipt is None or receipt.order.address is None:
             return None
-        text = Words(receipt.order.language, _COMMAND).receipt(receipt)
+        text = Words(receipt.order.language, COMMAND).receipt(receipt)
         return OutboundMessage(id=new_id(), address=receipt.order.address, text=text, kind="notice")
 
-    def no(self, token: str, asker: Asker) -> Asked:
-        """Leave everything as it is."""
-        self._take(token, asker.by)
-        return Asked(Words(asker.language, asker.typed).say("kept"))
+    async def unfinished(self) -> bool:
+        """Whether something that somebody said yes to is not erased everywhere yet. Raises StoreError."""
+        return await self._forget.is_unfinished()
 
     def _may(self, wish: Wish, asker: Asker) -> bool:
         reached = reach_for(wish, asker.reach, self._person_scope).scopes
         return reached is None or bool(reached)
 
-    def _keep(self, waiting: _Waiting) -> str:
-        now = self._clock.monotonic()
-        self._waiting = {token: one for token, one in self._waiting.items() if one.until > now and one.by != waiting.by}
-        token = "".join(secrets.choice(_LETTERS) for _ in range(4))
-        self._waiting[token] = waiting
-        return token
+    async def _ask(self, preview: Preview, asker: Asker) -> Question:
+        """Of the questions to one person in one place, the newest counts."""
+        size = preview.meaning.size
+        question = Question(
+            token=secrets.choice(_LETTERS) + "".join(secrets.choice(_LETTERS + _DIGITS) for _ in range(3)),
+            kind=preview.wish.kind,
+            value=preview.wish.value,
+            scopes=preview.reach.scopes,
+            by=asker.by,
+            where=asker.where,
+            until=(self._clock.now() + VALID).isoformat(),
+            number=size if size > MANY else 0,
+        )
+        async with self._taking:
+            others = [one for one in await self._open() if (one.by, one.where) != (question.by, question.where)]
+            await self._questions.write([*others, question])
+        return question
 
-    def _take(self, token: str, by: str) -> _Waiting | None:
-        waiting = self._waiting.get(token.upper())
-        if waiting is None or waiting.by != by:
-            return None
-        del self._waiting[token.upper()]
-        return waiting if waiting.until > self._clock.monotonic() else None
+    async def _find(self, token: str, asker: Asker) -> Question | None:
+        """The question that this answers: the one with the token, or the only one that waits there."""
+        every = [one for one in await self._open() if one.by == asker.by]
+        if token:
+            return next((one for one in every if one.token == token.upper()), None)
+        here = [one for one in every if one.where == asker.where]
+        return here[0] if len(here) == 1 else None
+
+    async def _close(self, question: Question, *, is_agreed: bool = False) -> None:
+        """It is answered. If what it is about goes, so does what others asked about that."""
+        others = [one for one in await self._open() if one != question]
+        await self._questions.write([one for one in others if not (is_agreed and _goes_with(one, question))])
+
+    async def _open(self) -> Sequence[Question]:
+        """The questions that are not over. What is over is nobody's to read any more."""
+        now = self._clock.now()
+        every = await self._questions.read()
+        still = [one for one in every if datetime.fromisoformat(one.until) > now]
+        if len(still) != len(every):
+            await self._questions.write(still)
+        return still
+
+
+def _goes_with(other: Question, question: Question) -> bool:
+    match question.kind:
+        case "person":
+            return other.by.startswith(f"{question.value} ") or other.value == question.value
+        case "session":
+            return question.value in (other.where, other.value)
+    return Traces(terms_in(question.value)).name(other.value)
 
 
 def forget_command(forgetting: Forgetting, send: Send) -> Command:
@@ -160,28 +220,37 @@ def forget_command(forgetting: Forgetting, send: Send) -> Command:
             by=f"{call.message.address.channel}:{call.message.sender.id} {authority.scope}",
             reach=reach_of(authority),
             language=call.language,
-            typed=_COMMAND,
+            typed=COMMAND,
             address=call.message.address,
         )
-        match call.argument.split():
-            case [word, token, *number] if word.casefold() == _YES and len(number) < 2:
-                await send(_notice(call, "working"))
-                asked = await forgetting.yes(token, "".join(number), asker)
-            case [word, token] if word.casefold() == _NO:
-                asked = forgetting.no(token, asker)
-            case _:
-                asked = await forgetting.show(call.argument, asker)
-        return Answer(asked.text, _buttons(call, asked), failed=asked.failed)
+        agrees, token, number = _answer(call.argument)
+        if agrees is None:
+            asked = await forgetting.show(call.argument, asker)
+        elif agrees:
+            asked = await forgetting.yes(token, number, asker, partial(send, _notice(call, "working")))
+        else:
+            asked = await forgetting.no(token, asker)
+        return _told(call, asked)
 
     return Command("forget", handle, immediate=True, in_order=False)
 
 
-def _buttons(call: Call, asked: Asked) -> list[Button]:
-    """A yes to much is typed, not pressed."""
+def _answer(argument: str) -> tuple[bool | None, str, str]:
+    """Whether it says yes or no (None: it does neither), to which token, with which number; "" for what is not said."""
+    word, *rest = argument.split() or [""]
+    if (agrees := consent(word)) is None or not _ANSWER.fullmatch(" ".join(rest)):
+        return None, "", ""
+    token = next((part for part in rest if not part.isdecimal()), "")
+    return agrees, token, next((part for part in rest if part.isdecimal()), "")
+
+
+def _told(call: Call, asked: Asked) -> Answer:
+    """With what can be pressed, or typed in a word. A yes to much is typed with its number, not pressed."""
     if not asked.token:
-        return []
-    no = Button(call.say("forget.no"), f"{_COMMAND} {_NO} {asked.token}")
-    return [no] if asked.number else [Button(call.say("forget.yes"), f"{_COMMAND} {_YES} {asked.token}"), no]
+        return Answer(asked.text, failed=asked.failed)
+    yes, no = (f"{COMMAND} {word} {asked.token}" for word in (_YES, _NO))
+    buttons = [Button(call.say("forget.yes"), yes), Button(call.say("forget.no"), no)]
+    return Answer(asked.text, buttons[1:] if asked.number else buttons, failed=asked.failed, yes=yes, no=no)
 
 
 def _notice(call: Call, sentence: str) -> OutboundMessage:

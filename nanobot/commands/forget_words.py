@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from nanobot.i18n import Language, say
 from nanobot.memory.forget.forget import NO_GIT, Preview, Receipt
+from nanobot.ports import Piece
 
-MOST_SHOWN = 8
+MOST_SHOWN = 4
+MOST_OWN = 30
 MOST_LEFT = 5
 
 
@@ -23,18 +25,17 @@ class Words:
         """There is nothing to forget."""
         return "\n".join([self.say("nothing_found"), *self._left(preview.left)])
 
-    def preview(self, preview: Preview, token: str, number: int) -> str:
-        """What would go, and how to say yes."""
-        return "\n".join(
-            [
-                self.say("preview"),
-                *self._places(preview.counts),
-                *self._shown(preview.shown),
-                *self._left(preview.left),
-                "",
-                self.say("ask_number" if number else "ask", token=token, number=number),
-            ]
-        )
+    def preview(self, preview: Preview) -> Sequence[str]:
+        """What would go, line by line: how much in each place, and what there."""
+        lines = [self.say("preview")]
+        for place, count in preview.counts.items():
+            if count:
+                lines += [self._place(place, count), *self._shown(preview.shown[place])]
+        return [*lines, *self._left(preview.left)]
+
+    def ask(self, token: str, number: int) -> Sequence[str]:
+        """How to say yes to it."""
+        return ["", self.say("ask_number" if number else "ask", token=token, number=number)]
 
     def receipt(self, receipt: Receipt, *, at_shell: bool = False) -> str:
         """What is gone, what stays, and what nobody here can reach."""
@@ -53,16 +54,20 @@ class Words:
         )
 
     def _places(self, counts: Mapping[str, int]) -> Iterator[str]:
-        for place, count in counts.items():
-            if count:
-                yield f"- {self.say(f'place_{place}')}: {count:,}"
+        yield from (self._place(place, count) for place, count in counts.items() if count)
 
-    def _shown(self, lines: Sequence[str]) -> Iterator[str]:
-        if lines:
-            yield self.say("first_lines")
-        yield from (f"> {line}" for line in lines[:MOST_SHOWN])
-        if len(lines) > MOST_SHOWN:
-            yield self.say("more_lines", count=len(lines) - MOST_SHOWN)
+    def _place(self, place: str, count: int) -> str:
+        return f"- {self.say(f'place_{place}')}: {count:,}"
+
+    def _shown(self, pieces: Sequence[Piece]) -> Iterator[str]:
+        """Each with the place where it stands: all that stands in people's own files, the first of others."""
+        own, others = ([piece for piece in pieces if piece.is_own is is_own] for is_own in (True, False))
+        shown = [*own[:MOST_OWN], *others[:MOST_SHOWN]]
+        for piece in shown:
+            where = f"{piece.where}{self.say('past') if piece.is_past else ''}"
+            yield f"  - {where}: {piece.text}" if piece.text else f"  - {where}"
+        if len(pieces) > len(shown):
+            yield f"  - {self.say('more_lines', count=len(pieces) - len(shown))}"
 
     def _left(self, places: Sequence[str]) -> Iterator[str]:
         if places:

@@ -27,11 +27,16 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command answers; `failed` if it could not do what it was asked."""
+    """What a command answers; `failed` if it could not do what it was asked.
+
+    `yes` and `no` are the commands that a bare yes or no stands for if somebody types it right afterwards.
+    """
 
     text: str
     buttons: Sequence[Button] = ()
     failed: bool = False
+    yes: str = ""
+    no: str = ""
 
 
 Handler = Callable[[Call], Awaitable[Answer]]

@@ -9,7 +9,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from nanobot.errors import StoreError
-from nanobot.ports import Found, Meant
+from nanobot.ports import Found, Meant, Piece
 from nanobot.workspace import PRIVATE_FILE
 
 _BEGINS = re.compile(r"\d{4}-\d{2}-\d{2}[ T]|\{")
@@ -31,12 +31,14 @@ class ErasableLog:
         return path.parent == self._path.parent and path.name.startswith(self._path.name)
 
     async def find(self, meant: Meant) -> Found:
-        return await asyncio.to_thread(
-            lambda: Found(sum(_goes(record, meant) for path in self._files() for record in _records(path)))
-        )
+        return await asyncio.to_thread(self._find, meant)
 
     async def erase(self, meant: Meant) -> None:
         await asyncio.to_thread(self._erase, meant)
+
+    def _find(self, meant: Meant) -> Found:
+        counts = {path: sum(_goes(record, meant) for record in _records(path)) for path in self._files()}
+        return Found(sum(counts.values()), [Piece(str(path)) for path, count in counts.items() if count])
 
     def _files(self) -> list[Path]:
         found = self._path.parent.glob(f"{self._path.name}*")

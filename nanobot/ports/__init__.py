@@ -3,7 +3,7 @@
 from nanobot.ports.bus import Backlog, Bookmarks, Bus, Channel, Delivery, Outbox, Publish, Trouble
 from nanobot.ports.dreams import DreamBook, DreamRecord
 from nanobot.ports.episodes import Episode, Episodes, Fact
-from nanobot.ports.erasable import Erasable, Found, Meant, Transcripts
+from nanobot.ports.erasable import Erasable, Found, Meant, Piece, Transcripts
 from nanobot.ports.media import Media, Transcriber
 from nanobot.ports.memory import Document, Documents, Frontmatter, MemoryStore, ReadFrontmatter
 from nanobot.ports.models import LLM, ModelInfo, Reply, Request, Stream, ToolSpec
@@ -84,6 +84,7 @@ __all__ = [
     "OpenRecall",
     "Outbox",
     "Owned",
+    "Piece",
     "Plan",
     "Publish",
     "ReadFrontmatter",

@@ -61,7 +61,14 @@ class Meant:
 
     def takes(self, path: str, line: str) -> bool:
         """Whether a line of a memory file goes."""
-        return self.traces.name(line) or plain(line) in self.claims.get(path, ())
+        return any(self.taken(path, [line]))
+
+    def taken(self, path: str, lines: Sequence[str]) -> Sequence[bool]:
+        """Of each of these lines, which stand below each other in a memory file, whether it goes."""
+        named = self.traces.named(lines)
+        if claims := self.claims.get(path):
+            return [is_named or plain(line) in claims for is_named, line in zip(named, lines, strict=True)]
+        return named
 
     def takes_file(self, path: str) -> bool:
         """Whether a memory file goes whole."""
@@ -84,14 +91,28 @@ class Meant:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """One of the things that go, for people: where it stands, a file, `file:line` or a conversation; and how it begins.
+
+    `is_past`: it stands only in older versions of the file. `is_own`: in a file that people write, so that it is to be
+    named, however many there are.
+    """
+
+    where: str
+    text: str = ""
+    is_past: bool = False
+    is_own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
-    """What a store holds of it: how many things, and how the first of them begin.
+    """What a store holds of it: how many things, and some of them.
 
     `left` names, as `path:line`, what is not for the program to change.
     """
 
     count: int = 0
-    shown: Sequence[str] = ()
+    shown: Sequence[Piece] = ()
     left: Sequence[str] = ()
 
 
@@ -143,6 +164,32 @@ class Order:
     meant: Meant | None = None
     stones: Mapping[str, str] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What was shown to somebody and waits for their yes, until then (RFC 3339).
+
+    `token` names it. `kind` and `value` are what was asked for, `scopes` whose memory is meant. `by` is who may say
+    yes, `where` the conversation in which it was asked. `number` must be typed with the yes if it is not 0.
+    """
+
+    token: str
+    kind: str
+    value: str
+    scopes: frozenset[str] | None
+    by: str
+    where: str
+    until: str
+    number: int = 0
+
+
+class Questions(Protocol):
+    """Keeps what waits for a yes, over a restart, too. All methods raise StoreError."""
+
+    async def read(self) -> Sequence[Question]: ...
+
+    async def write(self, questions: Sequence[Question]) -> None: ...
 
 
 class Journal(Protocol):

@@ -147,6 +147,10 @@ class VersionStore(Protocol):
         """The files as they were in a version."""
         ...
 
+    async def look_back(self, look: Callable[[str, bytes], None]) -> None:
+        """Show every content that a file has in any version, each once. `look` is called from a thread."""
+        ...
+
     async def origin(self, path: str, line: bytes) -> Version | None:
         """The version that brought a line, as it is now, into a file; None if it is not in there."""
         ...

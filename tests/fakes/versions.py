@@ -61,6 +61,10 @@ class InMemoryVersions:
     async def files_at(self, version: str, within: Sequence[str] = ()) -> Files:
         return next((files for made, files in self._made if made.id == version), {})
 
+    async def look_back(self, look: Callable[[str, bytes], None]) -> None:
+        for path, data in {(path, data): None for _, files in self._made for path, data in files.items()}:
+            look(path, data)
+
     async def origin(self, path: str, line: bytes) -> Version | None:
         raise NotImplementedError
 

@@ -5,7 +5,6 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
-from typing import get_args
 
 from nanobot.errors import NanobotError, StoreError, VersionError
 from nanobot.memory.archivist import Archivist
@@ -13,8 +12,8 @@ from nanobot.memory.forget.meaning import Meaning, Sources, saying, work_out
 from nanobot.memory.forget.reach import Reach
 from nanobot.memory.forget.remembered import Remembered
 from nanobot.memory.forget.retelling import retold
-from nanobot.memory.forget.wish import Kind, Wish
-from nanobot.ports import Clock, Episode, Erasable, Found, Meant
+from nanobot.memory.forget.wish import Wish, kind_of
+from nanobot.ports import Clock, Episode, Erasable, Found, Meant, Piece
 from nanobot.ports.erasable import Journal, Order
 
 log = logging.getLogger(__name__)
@@ -54,13 +53,13 @@ class House:
 
 @dataclass(frozen=True)
 class Preview:
-    """What would go: how much in each place, how the first of it begins, and where it stays (`path:line`)."""
+    """What would go: how much in each place, some of it there, and where it stays (`path:line`)."""
 
     wish: Wish
     reach: Reach
     meaning: Meaning
     counts: Mapping[str, int]
-    shown: Sequence[str]
+    shown: Mapping[str, Sequence[Piece]]
     left: Sequence[str]
 
     @property
@@ -114,7 +113,9 @@ class Forget:
             reach,
             meaning,
             counts={place: one.count for place, one in found.items()},
-            shown=[*meaning.shown, *(line for one in found.values() for line in one.shown)],
+            shown={
+                place: [*(meaning.shown if place == "sessions" else ()), *one.shown] for place, one in found.items()
+            },
             left=[line for one in found.values() for line in one.left],
         )
 
@@ -136,6 +137,10 @@ class Forget:
         async with self._one_at_a_time:
             return await self._resume()
 
+    async def is_unfinished(self) -> bool:
+        """Whether an order is on disk while none is being carried out. Raises StoreError."""
+        return not self._one_at_a_time.locked() and await self._house.journal.read() is not None
+
     async def _resume(self) -> Receipt | None:
         order = await self._house.journal.read()
         if order is None:
@@ -145,7 +150,7 @@ class Forget:
 
     async def _carry_out(self, order: Order, told: Retold) -> Receipt:
         house = self._house
-        wish = Wish(next(kind for kind in get_args(Kind) if kind == order.kind), order.value)
+        wish = Wish(kind_of(order.kind), order.value)
         async with house.still(order.meant or Meant(scopes=order.scopes)):
             if order.meant is None:
                 meaning = await self._work_out(wish, Reach(order.scopes))

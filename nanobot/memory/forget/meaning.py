@@ -2,11 +2,11 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
-from nanobot.forgotten import Traces, lines_of, plain
+from nanobot.forgotten import Shipped, Traces, lines_of, plain
 from nanobot.memory.forget.grounds import Claim, Gone, Grounds, Told
 from nanobot.memory.forget.picking import Picked, pick
 from nanobot.memory.forget.reach import PersonScope, Reach, reach_for
@@ -23,7 +23,7 @@ from nanobot.memory.forget.seeds import (
     seeds_since,
 )
 from nanobot.memory.forget.wish import Wish
-from nanobot.ports import Episode, Episodes, Meant, Transcripts, VersionStore
+from nanobot.ports import Episode, Episodes, Meant, Piece, Transcripts, VersionStore
 from nanobot.transcript import Message
 
 _AT_ONCE = 500
@@ -37,19 +37,20 @@ class Sources:
     episodes: Episodes
     versions: VersionStore
     person_scope: PersonScope
+    shipped: Callable[[], Shipped] = Shipped
 
 
 @dataclass(frozen=True)
 class Meaning:
     """All of it: what every store is told, the episodes that a model could tell anew, the lines of memory that go.
 
-    `shown` is how the messages begin; `size` how many there are.
+    `shown` are the messages; `size` how many there are.
     """
 
     meant: Meant
     affected: Sequence[Affected] = ()
     claims: Sequence[Claim] = ()
-    shown: Sequence[str] = ()
+    shown: Sequence[Piece] = ()
     size: int = 0
 
 
@@ -85,7 +86,7 @@ async def work_out(wish: Wish, reach: Reach, sources: Sources, zone: tzinfo | No
         gone.since = datetime.fromisoformat(moment)
     told = await grounds.told(reach)
     seeds = await _seeds(wish, reach, told, gone.since, sources)
-    draft = _Draft(wish, reach, seeds, told, gone, Traces(wish.terms))
+    draft = _Draft(wish, reach, seeds, told, gone, _traces(wish, sources))
     await _pick(draft, sources.transcripts)
     affected = [one async for one in _affected(draft, sources)]
     texts = [text for picked in draft.picked.values() for text in picked.texts]
@@ -100,7 +101,7 @@ async def work_out(wish: Wish, reach: Reach, sources: Sources, zone: tzinfo | No
         _meant(draft, episodes, claims),
         affected=affected,
         claims=[*claims, *lost],
-        shown=[line for picked in draft.picked.values() for line in picked.shown],
+        shown=[Piece(picked.session, line) for picked in draft.picked.values() for line in picked.shown],
         size=sum(len(picked.gone) for picked in draft.picked.values()),
     )
 
@@ -115,7 +116,11 @@ async def _seeds(wish: Wish, reach: Reach, told: Told, since: datetime | None, s
             return await seeds_of_note(wish.value, reach, told, await sources.versions.files(), sources.episodes)
         case "person":
             return seeds_of_person(wish.value, reach, sources.person_scope)
-    return seeds_since(since) if since else seeds_of_words(Traces(wish.terms))
+    return seeds_since(since) if since else seeds_of_words(_traces(wish, sources))
+
+
+def _traces(wish: Wish, sources: Sources) -> Traces:
+    return Traces(wish.terms, shipped=sources.shipped())
 
 
 async def _pick(draft: _Draft, transcripts: Transcripts) -> None:

@@ -5,12 +5,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nanobot.authority import Scope
-from nanobot.forgotten import FORGOTTEN, Traces
+from nanobot.forgotten import FORGOTTEN, Traces, beginning
 from nanobot.memory.pieces import Stretch, scopes_of
 from nanobot.transcript import Message
 
 _SPILLED = re.compile(r"\bspill/[^\s\"'`,;:\])]+")
-_SHOWN = 120  # characters
 
 IsMeant = Callable[[Message], bool]
 
@@ -93,12 +92,6 @@ def shown(message: Message) -> str:
     """How a message begins, for people."""
     name = "nanobot" if message.role == "assistant" else (message.sender.name if message.sender else "") or message.role
     return f"{message.at[:10]} {name}: {beginning(message.content or '')}"
-
-
-def beginning(text: str) -> str:
-    """The beginning of a text, in one line."""
-    words = " ".join(text.split())
-    return words if len(words) <= _SHOWN else f"{words[:_SHOWN].rstrip()} …"
 
 
 def _turns(session: str, messages: Sequence[Message], reaches: Callable[[str], bool]) -> Iterable[Collection[Message]]:

@@ -2,27 +2,28 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from nanobot.authority import Scope
 from nanobot.errors import VersionError
+from nanobot.forgotten import beginning
 from nanobot.memory import commits, tombstones
 from nanobot.memory.commits import Commit
 from nanobot.memory.facts import bare
 from nanobot.memory.forget.grounds import Claim
-from nanobot.memory.forget.picking import beginning
 from nanobot.memory.forget.rewriting import Rewriting
 from nanobot.memory.shelves import Shelves
 from nanobot.memory.tombstones import Tombstone
-from nanobot.ports import Edit, Found, Meant, VersionStore
+from nanobot.ports import Edit, Found, Meant, Piece, VersionStore
 from nanobot.workspace import Workspace, is_versioned, scope_of
 
 log = logging.getLogger(__name__)
 
 MOST_STONES = 500
 
+_OWN = ("AGENTS.md", "SOUL.md", "TOOLS.md")
 _SUBJECT = "Something was forgotten"
 
 Stones = Mapping[str, str]
@@ -48,8 +49,11 @@ class Remembered:
         return path.is_relative_to(space.root) and is_versioned(PurePosixPath(path.relative_to(space.root)))
 
     async def find(self, meant: Meant) -> Found:
-        lines = [line for _, line in await self._going(meant)]
-        return Found(len(lines), shown=[beginning(line) for line in lines])
+        now = await self._going(meant)
+        past = await self._past(meant, {(path, line) for path, _, line in now})
+        pieces = [Piece(f"{path}:{n}" if n else path, beginning(line), is_own=_is_own(path)) for path, n, line in now]
+        pieces += [Piece(path, beginning(line), is_past=True) for path, line in past]
+        return Found(len(pieces), pieces)
 
     async def erase(self, meant: Meant) -> None:
         """Raises VersionError `missing` if there is a history, and no git to rewrite it: only the files are then."""
@@ -70,10 +74,10 @@ class Remembered:
         """What is to remain of the claims that go, and of tombstones that tell of them. Of a person nothing does."""
         if meant.people:
             return {}
-        files = await self.versions.files()
+        files, going = await self.versions.files(), await self._going(meant)
         made = [
             Tombstone(scope=claim.scope, undone="add", at=at, claim=claim.text, evidence=claim.evidence)
-            for claim in [*claims, *(Claim(path, _scope(path), bare(line)) for path, line in await self._going(meant))]
+            for claim in [*claims, *(Claim(path, _scope(path), bare(line)) for path, _, line in going)]
         ]
         rewriting = Rewriting(meant)
         old = [stone for path, stone in tombstones.read(files).items() if rewriting.file(path, files[path]) is None]
@@ -89,16 +93,32 @@ class Remembered:
             names = tuple(PurePosixPath(path).stem for path in sorted(edits))
             await self.versions.commit(edits, commits.write(Commit(kind="forget", subject=_SUBJECT, buried=names)))
 
-    async def _going(self, meant: Meant) -> Sequence[tuple[str, str]]:
-        """The lines that go, each with its file."""
+    async def _going(self, meant: Meant) -> Sequence[tuple[str, int, str]]:
+        """The lines that go, each with its file and number."""
         rewriting = Rewriting(meant)
         files = await self.versions.files()
         return [
-            (path, line)
+            (path, number, line)
             for path, data in sorted(files.items())
             if not path.startswith(f"{tombstones.FOLDER}/")
-            for line in rewriting.going(path, data)
+            for number, line in rewriting.going(path, data)
         ]
+
+    async def _past(self, meant: Meant, known: Collection[tuple[str, str]]) -> Sequence[tuple[str, str]]:
+        """The lines that go from older versions, but for what is known, each with its file."""
+        rewriting = Rewriting(meant)
+        found: dict[tuple[str, str], None] = {}
+
+        def look(path: str, data: bytes) -> None:
+            if not path.startswith(f"{tombstones.FOLDER}/"):
+                found.update(dict.fromkeys((path, line) for _, line in rewriting.going(path, data)))
+
+        try:
+            await self.versions.look_back(look)
+        except VersionError as error:
+            if error.kind not in ("missing", "unknown"):
+                raise
+        return [each for each in found if each not in known]
 
     async def _without_history(self, rewriting: Rewriting) -> None:
         files = await self.versions.files()
@@ -113,6 +133,11 @@ class Remembered:
         for scope in scopes:
             if self.workspace.memory_of(scope).parent.is_dir():
                 await asyncio.to_thread(self.shelves.of(Scope(scope)).notebook.update)
+
+
+def _is_own(path: str) -> bool:
+    """Whether it is a file that people write, and the program only where they ask it to."""
+    return path in _OWN or path.startswith("skills/")
 
 
 def _scope(path: str) -> str:

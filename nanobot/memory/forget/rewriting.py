@@ -14,6 +14,7 @@ from nanobot.workspace import is_note, scope_of
 
 _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _FIXED = frozenset({"MEMORY.md", "USER.md", "SOUL.md"})
+_SKILLS = "skills"
 _NOTHING_LEFT = "(forgotten)"
 
 
@@ -48,14 +49,24 @@ class Rewriting:
         """The lines that stay. What is indented below a line that goes belongs to it."""
         return "".join(line for line, goes in self._lines(path, text) if not goes)
 
-    def going(self, path: str, data: bytes) -> Sequence[str]:
-        """The lines of a file that go."""
+    def going(self, path: str, data: bytes) -> Sequence[tuple[int, str]]:
+        """The lines of a file that go, each with its number from 1; 0 for a file that goes for its name alone."""
         if not self._meant.reaches(_scope(path)):
             return []
         text = data.decode("utf-8", "replace")
-        if self._meant.takes_file(path) or self._is_named(path):
-            return list(facts_in(data)) or [path]
-        return [line.strip() for line, goes in self._lines(path, text) if goes and line.strip()]
+        is_whole = self._meant.takes_file(path) or self._is_named(path)
+        if not is_whole and not self._may_take(path, text):
+            return []
+        lines = [
+            (number, line.strip())
+            for number, (line, goes) in enumerate(self._lines(path, text), 1)
+            if (goes or is_whole) and line.strip()
+        ]
+        return lines or [(0, path)] * is_whole
+
+    def _may_take(self, path: str, text: str) -> bool:
+        """A quick look, for what has thousands of versions."""
+        return path in self._meant.claims or self._meant.traces.may_name(text)
 
     def message(self, message: str, ids: Mapping[str, str]) -> str:
         """What a version says of itself; `ids` leads from old ids of versions to new ones."""
@@ -101,10 +112,10 @@ class Rewriting:
 
     def _lines(self, path: str, text: str) -> Sequence[tuple[str, bool]]:
         found: list[tuple[str, bool]] = []
-        for line in lines_of(text):
+        lines = lines_of(text)
+        for line, is_meant in zip(lines, self._meant.taken(path, [line.rstrip("\r\n") for line in lines]), strict=True):
             is_below = line[:1] in " \t" and bool(line.strip()) and not line.lstrip().startswith(("-", "*", "+"))
-            goes = self._meant.takes(path, line.rstrip("\r\n")) or (is_below and bool(found) and found[-1][1])
-            found.append((line, goes))
+            found.append((line, is_meant or (is_below and bool(found) and found[-1][1])))
         return found
 
     def _tombstone(self, data: bytes) -> bytes | None:
@@ -119,10 +130,15 @@ class Rewriting:
         return self._meant.traces.without(text, quoted=True) or _NOTHING_LEFT
 
     def _is_named(self, path: str) -> bool:
-        """Whether the name of a note tells it."""
+        """Whether the name of a note, or of a skill that did not come with the program, tells it."""
         inside = PurePosixPath(path)
-        name = inside.stem.replace("-", " ").replace("_", " ")
-        return is_note(inside) and inside.name not in _FIXED and self._meant.traces.name(name)
+        if is_note(inside) and inside.name not in _FIXED:
+            return self._tells(inside.stem)
+        is_skill = inside.parts[0] == _SKILLS and path not in self._meant.traces.shipped.files
+        return is_skill and any(map(self._tells, inside.with_suffix("").parts[1:]))
+
+    def _tells(self, name: str) -> bool:
+        return self._meant.traces.name(name.replace("-", " ").replace("_", " "))
 
 
 def _scope(path: str) -> str:

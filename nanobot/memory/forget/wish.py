@@ -51,6 +51,11 @@ class Wish:
         return datetime.combine(date.fromisoformat(self.value), datetime.min.time(), zone).isoformat()
 
 
+def kind_of(name: str) -> Kind:
+    """The kind with this name, as it stands on disk."""
+    return next(kind for kind in _KINDS if kind == name)
+
+
 def read_wish(typed: str) -> Wish:
     """The wish in what was typed behind the command. Raises WishError."""
     if match := _TYPED.fullmatch(typed.strip()):

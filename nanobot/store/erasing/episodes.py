@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from nanobot.ports import Episode, Found, Meant
+from nanobot.forgotten import beginning
+from nanobot.ports import Episode, Found, Meant, Piece
 from nanobot.store import episode_lines
 from nanobot.store.erasing.log import lines_without
 from nanobot.store.erasing.swapped import remove, swapped
@@ -36,8 +37,17 @@ class ErasableEpisodes:
 
 def _look(path: Path, meant: Meant) -> Found:
     torn = lines_without(torn_path(path), _unreadable(meant), write=False)
-    changed = [episode for raw in _lines(path) if (episode := _changed(raw, meant)) is not raw]
-    return Found(len(changed) + torn)
+    changed = [raw for raw in _lines(path) if _changed(raw, meant) is not raw]
+    return Found(len(changed) + torn, [_piece(path, raw) for raw in changed])
+
+
+def _piece(path: Path, raw: bytes) -> Piece:
+    where = f"{path.parent.name}/{path.name}"
+    try:
+        episode = episode_lines.decode(raw)
+    except ValueError:
+        return Piece(where)
+    return Piece(f"{where}:{episode.cursor}", beginning(episode.content))
 
 
 def _erase(path: Path, meant: Meant) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from nanobot.errors import StoreError
-from nanobot.ports import Found, Meant
+from nanobot.ports import Found, Meant, Piece
 from nanobot.store.private import remove_stale_temps, sync_folder
 from nanobot.uncancelled import to_the_end
 from nanobot.workspace import Workspace, folder_of, scope_of
@@ -29,10 +29,14 @@ class ErasableFolder:
         return path.is_relative_to(self._folder)
 
     async def find(self, meant: Meant) -> Found:
-        return await asyncio.to_thread(lambda: Found(sum(1 for _ in self._going(meant))))
+        return await asyncio.to_thread(self._find, meant)
 
     async def erase(self, meant: Meant) -> None:
         await to_the_end(asyncio.to_thread(self._erase, meant))
+
+    def _find(self, meant: Meant) -> Found:
+        pieces = [Piece(path.relative_to(self._root).as_posix()) for path in self._going(meant)]
+        return Found(len(pieces), pieces)
 
     def _erase(self, meant: Meant) -> None:
         try:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -55,4 +55,5 @@ def _bare(order: Order) -> Order:
     """Without what was derived for looking things up."""
     if order.meant is None:
         return order
-    return replace(order, meant=replace(order.meant, traces=Traces(**asdict(order.meant.traces))))
+    traces = order.meant.traces
+    return replace(order, meant=replace(order.meant, traces=Traces(traces.terms, traces.lines, traces.shipped)))

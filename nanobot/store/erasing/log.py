@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nanobot.store import lines
 from nanobot.store.erasing.swapped import put, swapped
-from nanobot.transcript import Archived, Ended, Line, Message, Reset, Window
+from nanobot.transcript import Archived, Asked, Ended, Line, Message, Reset, Window
 
 Change = Callable[[Message], Message | None]
 """What becomes of a message; the same object if nothing does, None if it goes."""
@@ -94,7 +94,7 @@ def _following(mark: Line, found: Changes) -> Line | None:
             return replace(mark, through=found.before[through])
         case Window():
             return _window(mark, found)
-        case Ended(turn=turn) if turn in found.gone:
+        case Ended(turn=turn) | Asked(turn=turn) if turn in found.gone:
             return None
     return mark
 

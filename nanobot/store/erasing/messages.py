@@ -9,6 +9,7 @@ from nanobot.ports import Meant
 from nanobot.transcript import Message, ToolCall
 
 _OWNER = "owner"
+_ROWS = ("time: ", "channel: ")
 
 
 class Changing:
@@ -49,12 +50,19 @@ def _without(message: Message, meant: Meant) -> Message:
     return replace(
         message,
         content=_content(message, traces),
-        context=traces.without(message.context, quoted=True) if message.context else message.context,
+        context=_context(message.context, traces) if message.context else message.context,
         sender=sender,
         quotes=tuple(quote for quote in message.quotes if not _tells(quote, traces)),
         files=tuple(file for file in message.files if file.path not in meant.files and not traces.tell(file.name)),
         tool_calls=_calls(message.tool_calls, traces),
     )
+
+
+def _context(context: str, traces: Traces) -> str:
+    """The blocks without what shows it. Where and when it was said are rows of the program's own."""
+    if not traces.show(context):
+        return context
+    return "\n".join(line for line in context.split("\n") if line.startswith(_ROWS) or not traces.show(line))
 
 
 def _content(message: Message, traces: Traces) -> str | None:

@@ -48,6 +48,6 @@ def _places(path: Path, meant: Meant) -> Iterator[str]:
     except OSError:
         return
     if meant.traces.may_name(text):
-        for number, line in enumerate(text.split("\n"), 1):
-            if meant.traces.name(line):
+        for number, is_named in enumerate(meant.traces.named(text.split("\n")), 1):
+            if is_named:
                 yield f"{path}:{number}"

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 from nanobot.errors import StoreError
-from nanobot.ports import Found, Meant
+from nanobot.ports import Found, Meant, Piece
 from nanobot.store.erasing.swapped import remove
 from nanobot.store.private import remove_stale_temps
 from nanobot.store.state import read_state, write_state
@@ -41,7 +41,7 @@ class ErasableState:
         return path.parent == self._folder and not path.name.startswith(self._others)
 
     async def find(self, meant: Meant) -> Found:
-        return await asyncio.to_thread(lambda: Found(sum(1 for _ in self._damaged(meant)) + len(self._named(meant))))
+        return await asyncio.to_thread(self._find, meant)
 
     async def erase(self, meant: Meant) -> None:
         for key in meant.sessions:
@@ -51,6 +51,11 @@ class ErasableState:
             await asyncio.to_thread(self._erase, meant)
         except OSError as error:
             raise StoreError(f"{self._folder} could not be written: {error.strerror or error}") from error
+
+    def _find(self, meant: Meant) -> Found:
+        pieces = [Piece(str(path)) for path in self._damaged(meant)]
+        pieces += [Piece(key) for key in self._named(meant)]
+        return Found(len(pieces), pieces)
 
     def _erase(self, meant: Meant) -> None:
         if self._folder.is_dir():

@@ -4,7 +4,7 @@ import difflib
 import os
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from nanobot.errors import VersionError
@@ -14,6 +14,8 @@ from nanobot.store.repo.objects import author_of, email_of
 
 _ID = re.compile(r"[0-9a-f]{4,40}")
 _FULL = 40
+_ABSENT, _REPOSITORY = "000000", "160000"
+_CONTENTS = ("log", "--all", "-m", "-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules", "--format=")
 _FIELDS = ("%H", "%P", "%an", "%ae", "%aI", "%B")
 _LOG = (
     "log",
@@ -86,6 +88,16 @@ def files_at(repo: Repository, version: str, within: Sequence[str] = ()) -> Mapp
     """The files as they were in a version, by its full id. Raises VersionError."""
     one(repo, version)
     return {path: repo.blob(name) for path, (_, name) in repo.tree(version, *within).items()}
+
+
+def look_back(repo: Repository, look: Callable[[str, bytes], None]) -> None:
+    """Show every content that a file has in any version, each once. Raises VersionError."""
+    pieces = os.fsdecode(repo.run(*_CONTENTS)).split("\0")
+    rows = zip(pieces[::2], pieces[1::2], strict=False)  # after the last row stands nothing more
+    found = dict.fromkeys((*row.split()[1:4:2], path) for row, path in rows)
+    for mode, name, path in found:
+        if mode not in (_ABSENT, _REPOSITORY):
+            look(path, repo.blob(name))
 
 
 def origin(repo: Repository, path: str, line: bytes) -> Version | None:

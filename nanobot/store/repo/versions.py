@@ -75,6 +75,9 @@ class GitVersions:
     async def files_at(self, version: str, within: Sequence[str] = ()) -> Mapping[str, bytes]:
         return await self._do(lambda work: work.files_at(version, within))
 
+    async def look_back(self, look: Callable[[str, bytes], None]) -> None:
+        await self._do(lambda work: work.look_back(look))
+
     async def origin(self, path: str, line: bytes) -> Version | None:
         return await self._do(lambda work: work.origin(path, line))
 

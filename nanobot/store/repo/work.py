@@ -1,6 +1,6 @@
 """Every operation on the history, one after the other; for use in a thread."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from nanobot.errors import VersionError
@@ -59,6 +59,10 @@ class Work:
     def files_at(self, version: str, within: Sequence[str]) -> Mapping[str, bytes]:
         with self._reading() as repo:
             return history.files_at(repo, version, within)
+
+    def look_back(self, look: Callable[[str, bytes], None]) -> None:
+        with self._reading() as repo:
+            history.look_back(repo, look)
 
     def origin(self, path: str, line: bytes) -> Version | None:
         with self._reading() as repo:
