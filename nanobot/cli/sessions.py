@@ -3,11 +3,12 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from nanobot.cli.settings import config_of
+from nanobot.cli.settings import agreed, config_of, language_here
 
 if TYPE_CHECKING:  # reading sessions is not needed for `nanobot --help`
     from collections.abc import Iterable, Sequence
 
+    from nanobot.i18n import Language
     from nanobot.transcript import Message, SessionInfo
     from nanobot.workspace import Workspace
 
@@ -49,16 +50,17 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def list_all(args: argparse.Namespace) -> int:
     from nanobot.cli.written import day_and_time
+    from nanobot.i18n import say
 
-    infos = _infos(_workspace(args))
+    infos, language = _infos(_workspace(args)), _language(args)
     if args.json:
         _print_json({"key": info.key, "updated": info.updated, "size": info.size} for info in infos)
         return 0
     width = min(max((len(_shown(info.key)) for info in infos), default=0), _WIDEST)
     for info in infos:
-        print(f"{_shown(info.key):{width}}  {day_and_time(info.updated)}  {_size(info.size):>9}")
+        print(f"{_shown(info.key):{width}}  {day_and_time(info.updated, language)}  {_size(info.size):>9}")
     if not infos:
-        print("There are no conversations yet. `nanobot chat` begins one.")
+        print(say("shell.no_sessions", language))
     return 0
 
 
@@ -71,7 +73,7 @@ def show(args: argparse.Namespace) -> int:
     if args.json:
         print(lines.encode(messages)[0].decode(), end="")
     else:
-        for block in as_text(messages):
+        for block in as_text(messages, _language(args)):
             print(block)
     return 0
 
@@ -80,11 +82,13 @@ def search(args: argparse.Namespace) -> int:
     """Print every message that holds the words; 1 if none does."""
     from nanobot.channels.terminal.clean import printable
     from nanobot.cli.written import Speakers, around, day_and_time
+    from nanobot.i18n import say
 
     workspace, words = _workspace(args), " ".join(args.words)
+    language: Language = "en" if args.json else _language(args)  # programs need not know who reads
     found = False
     for info in _infos(workspace):
-        speakers = Speakers()
+        speakers = Speakers(language)
         for message in _messages(workspace, info.key):
             speaker = speakers.of(message)
             if words.casefold() not in (message.content or "").casefold():
@@ -94,10 +98,10 @@ def search(args: argparse.Namespace) -> int:
                 row = {"session": info.key, "id": message.id, "at": message.at, "speaker": speaker}
                 _print_json([row | {"content": message.content}])
             else:
-                print(f"{_shown(info.key)}  {day_and_time(message.at)}  {printable(speaker)}")
+                print(f"{_shown(info.key)}  {day_and_time(message.at, language)}  {printable(speaker)}")
                 print(f"    {around(message.content or '', words)}")
     if not found and not args.json:
-        print("Nothing found.")
+        print(say("shell.nothing_found", language))
     return 0 if found else NOTHING_FOUND
 
 
@@ -106,10 +110,11 @@ def export(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from nanobot.errors import StoreError
+    from nanobot.i18n import say
     from nanobot.store.private import write_private
 
     workspace = _workspace(args)
-    data = _exported(workspace, _meant(workspace, args.key, bare=True), args.format)
+    data = _exported(workspace, _meant(workspace, args.key, bare=True), args.format, _language(args))
     if args.output is None:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -118,7 +123,7 @@ def export(args: argparse.Namespace) -> int:
     if path.exists():
         raise StoreError(f"{path} exists already; name a new file.")
     write_private(path, data)
-    print(f"Written to {path}.", file=sys.stderr)
+    print(say("shell.written", _language(args), path=path), file=sys.stderr)
     return 0
 
 
@@ -127,20 +132,21 @@ def delete(args: argparse.Namespace) -> int:
     import sys
 
     from nanobot.errors import StoreError
+    from nanobot.i18n import say
     from nanobot.store.lock import WorkspaceLock
 
-    workspace = _workspace(args)
+    workspace, language = _workspace(args), _language(args)
     key = _meant(workspace, args.key, bare=False)  # what is gone is gone: it must be named in full
     name, count = _shown(key), len(_messages(workspace, key))
     if not args.yes:
         if not sys.stdin.isatty():
             raise StoreError(f"Nothing was deleted: say --yes to delete {name} without being asked.")
-        if not _agreed(f"Delete {name} with {count:,} messages for good? [y/N] "):
-            print("Nothing was deleted.")
+        if not agreed(say("shell.delete", language, name=name, count=f"{count:,}")):
+            print(say("shell.not_deleted", language))
             return 1
     with WorkspaceLock(workspace):
         asyncio.run(_delete(workspace, key))
-    print(f"{name} was deleted. What was learned from it stays in memory.")
+    print(say("shell.deleted", language, name=name))
     return 0
 
 
@@ -152,14 +158,14 @@ async def _delete(workspace: "Workspace", key: str) -> None:
     await SessionModels(workspace).set(key, None)
 
 
-def _exported(workspace: "Workspace", key: str, form: str) -> bytes:
+def _exported(workspace: "Workspace", key: str, form: str, language: "Language") -> bytes:
     from nanobot.cli.written import as_markdown
     from nanobot.store.private import utf8
     from nanobot.store.session_files import SessionFiles
 
     messages = _messages(workspace, key)
     if form == "markdown":
-        return utf8("".join(as_markdown(key, messages)))
+        return utf8("".join(as_markdown(key, messages, language)))
     return SessionFiles(workspace).path(key).read_bytes()  # as it is, marks and all
 
 
@@ -167,6 +173,10 @@ def _workspace(args: argparse.Namespace) -> "Workspace":
     from nanobot.workspace import Workspace
 
     return Workspace(config_of(args).workspace)
+
+
+def _language(args: argparse.Namespace) -> "Language":
+    return language_here(config_of(args).language)
 
 
 def _infos(workspace: "Workspace") -> "Sequence[SessionInfo]":
@@ -218,13 +228,6 @@ def _shown(key: str) -> str:
     from nanobot.channels.terminal.clean import printable
 
     return printable(key).replace("\n", "\\n").replace("\t", "\\t")
-
-
-def _agreed(question: str) -> bool:
-    try:
-        return input(question).strip().lower() in ("y", "yes")
-    except EOFError:
-        return False
 
 
 def _size(count: int) -> str:

@@ -44,12 +44,22 @@ def language_here(configured: str) -> "Language":
     """The language in which a command answers: as configured (`language`), or that of the environment if it is auto.
 
     All that commands print goes by it, but for what argparse says (`--help`) and errors (`nanobot: …`): these are
-    English, so that they can be searched for. Of the environment, the first counts that is set: LC_ALL, LC_MESSAGES, LANG.
+    English, so that they can be searched for. Of LC_ALL, LC_MESSAGES and LANG, the first counts that is set.
     """
     if configured == "auto":
         names = ("LC_ALL", "LC_MESSAGES", "LANG")
         configured = next((os.environ[name] for name in names if os.environ.get(name)), "")
     return "zh" if configured.startswith("zh") else "en"
+
+
+def agreed(question: str) -> bool:
+    """Ask at the terminal; only a yes is one, in either language."""
+    from nanobot.i18n.consent import consent
+
+    try:
+        return consent(input(question)) is True
+    except EOFError:
+        return False
 
 
 def _path(option: str | None) -> Path | None:

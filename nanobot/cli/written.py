@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from nanobot.channels.terminal.clean import printable
+from nanobot.i18n import Language, say
 from nanobot.transcript import Message
 
 LONGEST_RESULT = 500
@@ -13,47 +14,53 @@ LONGEST_RESULT = 500
 _AROUND = 60  # characters on each side of what was found
 
 
-def day_and_time(at: str) -> str:
+def day_and_time(at: str, language: Language) -> str:
     """`2026-11-30 09:00`, as it stands in the file."""
-    return at[:16].replace("T", " ") or "(no time)"
+    return at[:16].replace("T", " ") or say("shell.no_time", language)
 
 
 class Speakers:
     """Tells who says each message; tools are known by the calls that came before. For messages in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, language: Language) -> None:
+        self._language: Language = language
         self._tools: dict[str, str] = {}
 
     def of(self, message: Message) -> str:
         self._tools.update((call.id, call.name) for call in message.tool_calls)
         match message.role:
             case "user":
-                return (message.sender and (message.sender.name or message.sender.id)) or "user"
+                return (message.sender and (message.sender.name or message.sender.id)) or say(
+                    "shell.user", self._language
+                )
             case "assistant":
                 return f"nanobot ({message.model})" if message.model else "nanobot"
             case "tool":
-                return f"tool {self._tools.get(message.tool_call_id or '', '')}".rstrip()
+                name = self._tools.get(message.tool_call_id or "", "")
+                return say("shell.tool", self._language, name=name).rstrip()
             case _:
                 return message.role
 
 
-def as_text(messages: Sequence[Message]) -> Iterator[str]:
+def as_text(messages: Sequence[Message], language: Language) -> Iterator[str]:
     """Blocks for a terminal, one for each message."""
-    speakers = Speakers()
+    speakers = Speakers(language)
     for message in messages:
-        head = f"{day_and_time(message.at)}  {speakers.of(message)}"
+        head = f"{day_and_time(message.at, language)}  {speakers.of(message)}"
         yield printable(
-            "\n".join([head, *(textwrap.indent(part, "    ", lambda _: True) for part in _parts(message)), ""])
+            "\n".join(
+                [head, *(textwrap.indent(part, "    ", lambda _: True) for part in _parts(message, language)), ""]
+            )
         )
 
 
-def as_markdown(key: str, messages: Sequence[Message]) -> Iterator[str]:
+def as_markdown(key: str, messages: Sequence[Message], language: Language) -> Iterator[str]:
     """A document, in pieces."""
-    speakers = Speakers()
+    speakers = Speakers(language)
     yield f"# {printable(key)}\n"
     for message in messages:
-        yield f"\n## {speakers.of(message)}, {day_and_time(message.at)}\n"
-        for part in _body(message):
+        yield f"\n## {speakers.of(message)}, {day_and_time(message.at, language)}\n"
+        for part in _body(message, language):
             yield f"\n{part}\n"
 
 
@@ -66,31 +73,31 @@ def around(text: str, words: str) -> str:
     return printable(f"{'… ' if start else ''}{piece}{' …' if end < len(text) else ''}")
 
 
-def _parts(message: Message) -> Iterator[str]:
+def _parts(message: Message, language: Language) -> Iterator[str]:
     content = message.content or ""
     if message.role == "tool" and len(content) > LONGEST_RESULT:
         yield content[:LONGEST_RESULT]
-        yield f"(… {len(content) - LONGEST_RESULT:,} more characters; `nanobot sessions export` has them)"
+        yield say("shell.longer", language, count=f"{len(content) - LONGEST_RESULT:,}")
     elif content:
         yield content
-    yield from _remarks(message)
+    yield from _remarks(message, language)
     for call in message.tool_calls:
         yield f"→ {call.name} {call.arguments}"
 
 
-def _body(message: Message) -> Iterator[str]:
+def _body(message: Message, language: Language) -> Iterator[str]:
     if message.content:
         yield _fenced(message.content) if message.role == "tool" else message.content
-    yield from _remarks(message)
+    yield from _remarks(message, language)
     for call in message.tool_calls:
         yield f"→ {call.name}\n\n{_fenced(call.arguments, 'json')}"
 
 
-def _remarks(message: Message) -> Iterator[str]:
+def _remarks(message: Message, language: Language) -> Iterator[str]:
     for file in message.files:
         yield f"[{file.name or file.path}: {file.path}]" if file.name else f"[{file.path}]"
     if message.incomplete:
-        yield f"({message.incomplete})"
+        yield say(f"shell.incomplete_{message.incomplete}", language)
 
 
 def _fenced(text: str, language: str = "") -> str:

@@ -101,7 +101,9 @@ def sessions_command(store: SessionStore) -> Command:
         ]
         rows = [
             call.say(
-                "command.session_here" if info.key == here else "command.session", key=info.key, at=info.updated[:16]
+                "command.session_here" if info.key == here else "command.session",
+                key=info.key,
+                at=info.updated[:16].replace("T", " "),
             )
             for info in infos[:MOST_SESSIONS]
         ]

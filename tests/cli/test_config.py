@@ -69,10 +69,10 @@ def test_show_prints_yaml_that_means_the_same(
 
 def test_check_says_whether_it_can_be_used(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["config", "check"]) == 0
-    assert f"{config} does not exist: every key has its default." in capsys.readouterr().out
+    assert f"There is no {config}; every key has its default." in capsys.readouterr().out
     config.write_text("language: zh\n")
     assert main(["config", "check"]) == 0
-    assert f"{config} can be used." in capsys.readouterr().out
+    assert f"{config} 可以使用。" in capsys.readouterr().out
     config.write_text("language: de\n")
     assert main(["config", "check"]) == 2
     said = capsys.readouterr()

@@ -81,7 +81,7 @@ def test_nothing_is_fetched_without_a_yes(
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("builtins.input", no)
     assert main(["model", "pull", server.url()]) == 1
-    assert asked == [f"Fetch 500 kB to {private_home / 'models' / 'fine-1b.gguf'}? [y/N] "]
+    assert asked == [f"Fetch fine-1b (500 kB) to {private_home / 'models' / 'fine-1b.gguf'}? [y/N] "]
     assert not (private_home / "models").exists()
 
 

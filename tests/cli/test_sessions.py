@@ -152,9 +152,14 @@ def test_search_speaks_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("workspace")
-def test_a_search_in_vain_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_search_in_vain_says_so_in_the_readers_language(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert main(["sessions", "search", "unsaid"]) == 1
     assert capsys.readouterr().out == "Nothing found.\n"
+    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
+    main(["sessions", "search", "no such words"])
+    assert capsys.readouterr().out == "没有找到。\n"
 
 
 @pytest.mark.usefixtures("workspace")
