@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from weakref import WeakValueDictionary
 
@@ -10,6 +11,7 @@ from nanobot.agent.agent import Agent
 from nanobot.agent.languages import Languages
 from nanobot.agent.questions import Questions
 from nanobot.agent.turn import Turn
+from nanobot.commands.offers import Offers
 from nanobot.commands.router import Answer, Call, Command, Router, parse
 from nanobot.errors import NanobotError
 from nanobot.i18n import Language, language_of, say
@@ -45,6 +47,7 @@ class Dispatcher:
         self._questions = questions
         self._languages = languages
         self._steer = steer
+        self._offers = Offers()
         self._in_order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def run(self) -> None:
@@ -70,14 +73,24 @@ class Dispatcher:
         async with self._lanes.open(self._handle), asyncio.TaskGroup() as immediate:
             while True:
                 message = await self._bus.receive()
+                message = self._offers.read(message, self._questions.newest(message))
                 if message.answers is not None and self._questions.answer(message):
                     await self._bus.finish([message], None)
                 elif (command := self._command(message)) and command[0].immediate:
                     immediate.create_task(self._at_once(message, command[0]))
                 elif message.answers is not None:
                     await self._bus.finish([message], self._too_late(message))
+                elif command is None and self._questions.answer_typed(message):
+                    await self._bus.finish([message], None)
                 else:
                     self._lanes.put(message)
+                    await self._hint(message)
+
+    async def _hint(self, message: InboundMessage) -> None:
+        """Tell whoever does not answer a question that the turn waits for that, once."""
+        if self._questions.hint(message):
+            notice = _notice(message, Answer(say("tools.hint", self._language(message))))
+            await self._bus.send(replace(notice, id=f"{message.id}:hint"))
 
     async def _at_once(self, message: InboundMessage, command: Command) -> None:
         """Those of a conversation in the order in which they came: what /remember saves, the next /memory shows."""
@@ -96,6 +109,7 @@ class Dispatcher:
         if command := self._command(message):
             await self._run_command(message, *command)
             return
+        self._offers.lapse(message.address.session_key)
         again = await self._bus.begin(message) > 0
         if message.corrects or not message.to_bot:
             await self._agent.keep([message], again=again)
@@ -112,6 +126,7 @@ class Dispatcher:
             raise
         except Exception as error:  # noqa: BLE001  the boundary of a turn
             answer = self._failure(message, error)
+        self._offers.lapse(message.address.session_key)  # a yes is now one to this answer
         await self._bus.finish(turn.inbound, answer)
         turn.ended()
 
@@ -145,6 +160,7 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001  the boundary of a command
             await self._bus.finish([message], self._failure(message, error))
         else:
+            self._offers.made(message, answer)
             await self._bus.finish([message], _notice(message, answer))
 
     async def _answer(self, command: Command, call: Call) -> Answer:

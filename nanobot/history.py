@@ -13,6 +13,11 @@ INTERRUPTED = (
     "Do not run it again without checking, or asking, first."
 )
 
+NOT_ALLOWED = (
+    "Not run: the person was asked and had not answered when this turn was interrupted. It had no effect. "
+    "If it is still wanted, call it again, and they are asked anew."
+)
+
 Size = Callable[[Message], float]
 
 

@@ -18,6 +18,8 @@ class _Lane:
     task: asyncio.Task[None] | None = None
     stopping: bool = False  # the task is being cancelled by `stop`
     held: bool = False  # what waits is not started before a new message comes
+    placed: bool = False  # what runs takes one of the places
+    aside: bool = False  # what runs waits for a person
 
 
 class Lanes:
@@ -55,8 +57,29 @@ class Lanes:
         self._start(key, lane)
 
     def close(self) -> None:
-        """Begin nothing more; what runs goes on."""
+        """Begin nothing more; what runs goes on, but for what waits for a person: that is cancelled."""
         self._closed = True
+        for lane in self._lanes.values():
+            if lane.aside and lane.task is not None:
+                lane.task.cancel()
+
+    @asynccontextmanager
+    async def aside(self, key: str) -> AsyncIterator[None]:
+        """While what runs in a session waits for a person, another session has its place."""
+        lane = self._lanes.get(key)
+        if lane is None or lane.task is None:
+            yield
+            return
+        self._leave_place(lane)
+        lane.aside = True
+        try:
+            if self._closed:
+                lane.task.cancel()
+                await asyncio.Event().wait()
+            yield
+        finally:
+            lane.aside = False
+        await self._take_place(lane)
 
     async def idle(self) -> None:
         """Returns when nothing runs that was begun before."""
@@ -154,10 +177,22 @@ class Lanes:
 
     async def _run(self, key: str, lane: _Lane) -> None:
         while lane.waiting and not lane.held and not self._is_closed:
-            async with self._places:
+            await self._take_place(lane)
+            try:
                 if lane.waiting and not self._is_closed:  # while it waited for a place, they may have joined a turn
                     await self._handle(lane.waiting.popleft())
+            finally:
+                self._leave_place(lane)
         self._ended(key, lane)
+
+    async def _take_place(self, lane: _Lane) -> None:
+        await self._places.acquire()
+        lane.placed = True
+
+    def _leave_place(self, lane: _Lane) -> None:
+        if lane.placed:
+            lane.placed = False
+            self._places.release()
 
     @property
     def _is_closed(self) -> bool:

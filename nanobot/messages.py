@@ -110,6 +110,7 @@ class OutboundMessage:
     """What the bot says: an answer, a notice in its own words, or a question with buttons.
 
     `failed` means that what was asked for was not done, or not to the end; the text says why.
+    `settles` is the id of a question that is over: its buttons go, and the text says in a word or two what came of it.
     """
 
     id: str
@@ -122,9 +123,15 @@ class OutboundMessage:
     buttons: Sequence[Button] = ()
     stats: Stats | None = None
     failed: bool = False
+    settles: str | None = None
+
+    @property
+    def holds_up_a_turn(self) -> bool:
+        """Whether a running turn waits for the answer. A list to choose from is the reply to a command."""
+        return self.kind == "question" and self.reply_to is None
 
 
-ProgressKind = Literal["started", "text", "restart", "step", "tool", "notice", "ended"]
+ProgressKind = Literal["started", "text", "restart", "step", "tool", "notice", "asking", "ended"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +145,7 @@ class Progress:
     step     nothing: the pieces so far were a remark on the way to a tool, they are complete
     tool     what a tool is about to do, in a few words
     notice   a sentence for the person ("The model is busy, waiting 7 s")
+    asking   a sentence that says that the turn waits for a person's answer; nothing: it goes on
     ended    nothing: the turn is over; its answer, if any, is an OutboundMessage before this
     """
 

@@ -104,6 +104,18 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A tool of the turn waits for a person's answer from here on, or (not `open`) has it.
+
+    A message after it says as well that the question is over.
+    """
+
+    at: str
+    turn: str
+    open: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Archived:
     """Everything through the message `through` is in the episode with this cursor."""
 
@@ -112,7 +124,7 @@ class Archived:
     cursor: int
 
 
-Mark = Reset | Window | Ended | Archived
+Mark = Reset | Window | Ended | Asked | Archived
 Line = Message | Mark
 
 
@@ -122,7 +134,8 @@ class Session:
 
     `ended` holds the turns among these messages that ended without a complete answer. The first `along`
     messages are of older turns that go along; behind them nothing is left out. `brief` and `episodes` are
-    those of the window, and `episodes` moves on with what is archived.
+    those of the window, and `episodes` moves on with what is archived. `asking` is the turn in which a tool
+    waits for a person's answer, "" if none does.
     """
 
     key: str
@@ -131,6 +144,7 @@ class Session:
     along: int = 0
     brief: str | None = None
     episodes: int | None = None
+    asking: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from itertools import takewhile
 from nanobot.agent.moving import Moved, moved, viewed
 from nanobot.agent.past import Past, past_of
 from nanobot.authority import least
-from nanobot.history import interrupted, legal, open_calls, turns_of, within_turn
+from nanobot.history import INTERRUPTED, NOT_ALLOWED, interrupted, legal, open_calls, turns_of, within_turn
 from nanobot.ids import new_id
 from nanobot.memory.brief import brief
 from nanobot.memory.strategies import Strategy, View
 from nanobot.ports import Clock, SessionStore
 from nanobot.tokens import Counts, Report, TokenEstimator
-from nanobot.transcript import Ended, EndedHow, Message, Reset, Session, ToolCall, Window
+from nanobot.transcript import Asked, Ended, EndedHow, Message, Reset, Session, ToolCall, Window
 
 KEPT = 512
 """Conversations kept open; one that was not used for long is opened anew."""
@@ -25,10 +25,14 @@ REST = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Interruption:
-    """A turn that the death of the process cut short: what was asked, and which tools were running."""
+    """A turn that the death of the process cut short: what was asked, and which tools were running.
+
+    `unanswered`: the first of them still waited for the person's answer, so none of them did anything.
+    """
 
     asked: str
     tools: Sequence[str]
+    unanswered: bool = False
 
 
 class Conversation:
@@ -109,9 +113,21 @@ class Conversation:
         self._settle()
 
     async def close_calls(self) -> None:
-        """Give every open tool call of the running turn a result that says it was interrupted."""
+        """Give every open tool call of the running turn a result that says it was interrupted.
+
+        Those that change something run one after the other: while one waits for an answer, no other has begun.
+        """
+        text = NOT_ALLOWED if self._is_asking else INTERRUPTED
         for call in open_calls(self._running()):
-            await self.record(interrupted(call), self._turn)
+            await self.record(interrupted(call, text), self._turn)
+
+    async def asked(self, turn: str, *, is_open: bool) -> None:
+        """Keep that a tool of the running turn waits for a person's answer, or does not any more."""
+        await self._store.append(self._session, Asked(at=self._now(), turn=turn, open=is_open))
+
+    @property
+    def _is_asking(self) -> bool:
+        return bool(self._turn) and self._session.asking == self._turn
 
     def past(self, inbound: str) -> Past | None:
         """What became of a message, by its id on the bus, in a process that died; None if it came to nothing."""
@@ -133,10 +149,11 @@ class Conversation:
         turn = messages[-1].turn if messages else ""
         if not turn or turn in self._session.ended or _is_answer(messages[-1]):
             return None
+        unanswered = self._session.asking == turn
         calls = await self.reopen(turn)
         asked = " / ".join(message.content or "" for message in self._running() if message.role == "user")
         await self.end(turn, "interrupted")
-        return Interruption(asked, [call.name for call in calls])
+        return Interruption(asked, [call.name for call in calls], unanswered)
 
     async def enter(self, scope: str) -> bool:
         """What was said here in another scope is not replayed: the person's role has changed. Whether that is so."""

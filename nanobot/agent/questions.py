@@ -1,53 +1,104 @@
 """Questions that wait for a person."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
 
+from nanobot.agent.conversation import Conversations
 from nanobot.authority import may_answer
+from nanobot.i18n import Language, say
+from nanobot.i18n.consent import consent
 from nanobot.ids import new_id
-from nanobot.messages import Button, InboundMessage, OutboundMessage
+from nanobot.messages import Address, Button, InboundMessage, OutboundMessage, Progress
 from nanobot.ports import Bus, Caller
+from nanobot.uncancelled import to_the_end
+
+Aside = Callable[[str], AbstractAsyncContextManager[None]]
+
+_NO = "no"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Question:
     """A question that waits: on whose behalf it was asked, what can be chosen, and who waits for it."""
 
     caller: Caller
-    values: frozenset[str]
-    answer: asyncio.Future[str]
+    choices: Sequence[Button]
+    answer: asyncio.Future[str] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    hinted: bool = False
 
     def is_for(self, message: InboundMessage) -> bool:
-        """Whether it is answered there, and by one of its buttons."""
-        return message.address == self.caller.address and message.text in self.values and not self.answer.done()
+        """Whether it waits, and is answered there."""
+        return message.address == self.caller.address and not self.answer.done()
 
     def may_be_answered_by(self, message: InboundMessage) -> bool:
         is_same = message.sender.id == self.caller.person != ""
         return may_answer(self.caller.authority, message.authority, is_same_person=is_same)
 
+    def meant(self, typed: str) -> str | None:
+        """The value of the button that typed words mean: its label, or yes, the first one, or no."""
+        said = typed.strip().casefold()
+        for button in self.choices:
+            if said == button.label.casefold():
+                return button.value
+        agrees, refusals = consent(typed), [button for button in self.choices if button.value == _NO]
+        if agrees is None or not refusals:
+            return None
+        return self.choices[0].value if agrees else _NO
+
+    def outcome(self) -> str:
+        """What came of it, in a word or two."""
+        labels = {button.value: button.label for button in self.choices}
+        if not self.answer.done() or self.answer.cancelled():
+            return f"✗ {say('tools.over', self.caller.language)}"
+        value = self.answer.result()
+        return f"{'✗' if value == _NO else '✓'} {labels[value]}"
+
 
 class Questions:
-    """The Asker: sends a question with buttons and hands the choice back to who asked."""
+    """The Asker: sends a question with buttons and hands the choice back to who asked.
 
-    def __init__(self, bus: Bus) -> None:
+    That it waits stands in the session, so that nobody takes what was not allowed for done after a crash. When it is
+    over, however that came, its buttons go.
+    """
+
+    def __init__(self, bus: Bus, conversations: Conversations, aside: Aside) -> None:
+        """`aside` lets other sessions go on while the one with this key waits."""
         self._bus = bus
+        self._conversations = conversations
+        self._aside = aside
         self._open: dict[str, _Question] = {}
 
     async def ask(self, caller: Caller, question: str, choices: Sequence[Button]) -> str:
-        question_id = new_id()
-        values = frozenset(button.value for button in choices)
-        waiting = _Question(caller, values, asyncio.get_running_loop().create_future())
-        self._open[question_id] = waiting
-        try:
-            await self._bus.send(
-                OutboundMessage(
+        async with self._aside(caller.address.session_key):
+            asked = _Question(caller, choices)
+            async with self._recorded(asked):
+                question_id = new_id()
+                message = OutboundMessage(
                     id=question_id, address=caller.address, text=question, kind="question", buttons=tuple(choices)
                 )
-            )
-            return await waiting.answer
-        finally:
-            del self._open[question_id]
+                self._open[question_id] = asked
+                try:
+                    await self._bus.send(message)
+                    return await asked.answer
+                finally:
+                    del self._open[question_id]
+                    await to_the_end(self._bus.send(_settled(question_id, asked)))
+
+    @asynccontextmanager
+    async def _recorded(self, asked: _Question) -> AsyncIterator[None]:
+        """While it is open the session says so, and the person sees what is waited for."""
+        caller = asked.caller
+        conversation = await self._conversations.open(caller.address.session_key)
+        await conversation.asked(caller.turn, is_open=True)
+        self._show(caller, say("tools.waiting", caller.language))
+        yield
+        await conversation.asked(caller.turn, is_open=False)
+        self._show(caller, "")
+
+    def _show(self, caller: Caller, text: str) -> None:
+        self._bus.show(Progress(address=caller.address, turn=caller.turn, kind="asking", text=text))
 
     def answer(self, message: InboundMessage) -> bool:
         """Hand on a chosen button; False if nothing (any longer) waits for it there.
@@ -55,8 +106,52 @@ class Questions:
         A button that somebody presses whose decision it is not does nothing.
         """
         question = self._open.get(message.answers or "")
-        if question is None or not question.is_for(message):
+        values = [button.value for button in question.choices] if question else []
+        if question is None or message.text not in values or not question.is_for(message):
             return False
         if question.may_be_answered_by(message):
             question.answer.set_result(message.text)
         return True
+
+    def answer_typed(self, message: InboundMessage) -> bool:
+        """Take typed words for a button; False if nothing waits for them there, or they say anything else."""
+        question = self._waiting_for(message)
+        value = question.meant(message.text) if question else None
+        if question is None or value is None:
+            return False
+        question.answer.set_result(value)
+        return True
+
+    def hint(self, message: InboundMessage) -> bool:
+        """Whether its sender should be told that something waits for their answer; True once for each question."""
+        question = self._waiting_for(message)
+        if question is None or question.hinted:
+            return False
+        question.hinted = True
+        return True
+
+    def newest(self, message: InboundMessage) -> str:
+        """The id of the newest question there, "" if none waits. Ids sort by the time they were made."""
+        return max((name for name, each in self._open.items() if each.is_for(message)), default="")
+
+    def _waiting_for(self, message: InboundMessage) -> _Question | None:
+        if message.files or message.corrects or not message.to_bot:
+            return None
+        waiting = (each for each in self._open.values() if each.is_for(message) and each.may_be_answered_by(message))
+        return next(waiting, None)
+
+
+def lapsed(question_id: str, address: Address, language: Language) -> OutboundMessage:
+    """Settles a question of a process that died."""
+    text = f"✗ {say('tools.over', language)}"
+    return OutboundMessage(id=f"{question_id}:over", address=address, text=text, kind="notice", settles=question_id)
+
+
+def _settled(question_id: str, asked: _Question) -> OutboundMessage:
+    return OutboundMessage(
+        id=f"{question_id}:over",
+        address=asked.caller.address,
+        text=asked.outcome(),
+        kind="notice",
+        settles=question_id,
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 from sqlite3 import Connection
 
-from nanobot.bus import inbox, outbox
+from nanobot.bus import asked, inbox, outbox
 from nanobot.bus.rows import decode, valid
 from nanobot.messages import InboundMessage, OutboundMessage
 from nanobot.ports import Trouble
@@ -26,6 +26,9 @@ def erase(db: Connection, is_meant: IsMeant, sessions: Collection[str] = ()) -> 
     Of these sessions not even the keys stay.
     """
     db.executemany("DELETE FROM preview WHERE session = ?", [(valid(session),) for session in sessions])
+    for question, address in asked.unsettled(db):
+        if address.session_key in sessions:
+            asked.settled(db, question)
     said = _meant(db, "SELECT message FROM inbound", InboundMessage, is_meant)
     inbox.remove(db, said)
     answers = _meant(db, "SELECT message FROM outbound", OutboundMessage, is_meant)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection
 
-from nanobot.bus import known, troubles
+from nanobot.bus import asked, known, troubles
 from nanobot.bus.rows import decode, encode, key, valid
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Delivery, Trouble
@@ -30,6 +30,8 @@ def add(db: Connection, message: OutboundMessage, at: float) -> bool:
         "INSERT OR IGNORE INTO outbound (key, at, channel, message) VALUES (?, ?, ?, ?)",
         (key("out", message.id), at, valid(message.address.channel), encode(message)),
     )
+    if message.holds_up_a_turn:
+        asked.asked(db, message)
     return cursor.rowcount > 0
 
 
@@ -58,6 +60,7 @@ def delivery(db: Connection, message_id: str) -> Delivery | None:
         # A preview that may have arrived was dealt with when the first part did.
         is_uncertain=bool(row[1]) or (None in previews and not parts),
         attempts=row[2],
+        place=asked.place_of(db, message.settles) if message.settles else "",
     )
 
 
@@ -115,11 +118,22 @@ def remove(db: Connection, message_id: str) -> OutboundMessage | None:
         return None
     message = decode(row[0], OutboundMessage)
     db.execute("DELETE FROM outbound WHERE key = ?", (id_key,))
+    if message.settles:
+        asked.settled(db, message.settles)
+    elif message.holds_up_a_turn:
+        _place(db, message)
     db.execute("DELETE FROM part WHERE message = ?", (id_key,))
     if message.turn is not None:
         session = valid(message.address.session_key)
         db.execute("DELETE FROM preview WHERE turn = ? AND session = ?", (key("turn", message.turn), session))
     return message
+
+
+def _place(db: Connection, message: OutboundMessage) -> None:
+    """The buttons of a question stand below its last part."""
+    last = "SELECT platform_id FROM part WHERE message = ? ORDER BY number DESC LIMIT 1"
+    if row := db.execute(last, (key("out", message.id),)).fetchone():
+        asked.asked(db, message, row[0])
 
 
 def fail(db: Connection, message_id: str, reason: str, now: datetime) -> OutboundMessage | None:

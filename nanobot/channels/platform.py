@@ -131,6 +131,13 @@ class Platform(Protocol):
         """
         ...
 
+    async def settle(self, message: OutboundMessage, platform_id: str) -> None:
+        """Take away the buttons of the question that a message settles, and show its text in their place.
+
+        Raises a DeliveryError; a question that is gone is a LostPreviewError.
+        """
+        ...
+
     async def typing(self, address: Address) -> None:
         """Show for some seconds that the bot is at work. Raises a DeliveryError."""
         ...

@@ -71,7 +71,8 @@ class Delivery:
 
     `parts` are the platform's ids of the parts that have arrived, in order; `previews` those of the messages in
     which this turn's answer was shown growing. `is_uncertain`: a request was made and its outcome is not known,
-    so the next part, or a preview, may have arrived. `attempts` counts the tries that failed.
+    so the next part, or a preview, may have arrived. `attempts` counts the tries that failed. `place` is the
+    platform's id of the question that the message settles, "" if that has never arrived.
     """
 
     message: OutboundMessage
@@ -79,6 +80,7 @@ class Delivery:
     previews: Sequence[str] = ()
     is_uncertain: bool = False
     attempts: int = 0
+    place: str = ""
 
 
 class Outbox(Protocol):

@@ -12,6 +12,7 @@ from nanobot.store.jsonl import loads
 from nanobot.store.private import utf8
 from nanobot.transcript import (
     Archived,
+    Asked,
     Ended,
     Line,
     Message,
@@ -166,6 +167,7 @@ _READERS: Mapping[str, Callable[[bytes], Line]] = {
     "window": _read_window,
     "reset": msgspec.json.Decoder(Reset).decode,
     "ended": msgspec.json.Decoder(Ended).decode,
+    "asked": msgspec.json.Decoder(Asked).decode,
 }
 
 
@@ -222,6 +224,7 @@ _WRITERS: Mapping[type[Line], Callable[[Any], dict[str, object]]] = {
     ),
     Reset: lambda mark: {"type": "reset", "at": mark.at} | _filled(through=mark.through),
     Ended: lambda mark: {"type": "ended", "turn": mark.turn, "how": mark.how, "at": mark.at},
+    Asked: lambda mark: {"type": "asked", "turn": mark.turn, "open": mark.open, "at": mark.at},
 }
 
 

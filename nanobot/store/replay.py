@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from nanobot.transcript import Archived, Ended, Line, Message, Reset, Session, Window
+from nanobot.transcript import Archived, Asked, Ended, Line, Message, Reset, Session, Window
 
 
 def follow(session: Session, lines: Iterable[Line]) -> None:
@@ -11,13 +11,16 @@ def follow(session: Session, lines: Iterable[Line]) -> None:
         match line:
             case Message():
                 session.messages.append(line)
+                session.asking = ""
+            case Asked():
+                session.asking = line.turn if line.open else ""
             case Ended():
                 session.ended.add(line.turn)
                 _forget_ended(session)
             case Reset():
                 session.messages.clear()
                 session.ended.clear()
-                session.along, session.brief, session.episodes = 0, None, None
+                session.along, session.brief, session.episodes, session.asking = 0, None, None, ""
             case Window():
                 _move_window(session, line)
             case Archived():
@@ -36,6 +39,7 @@ class Replay:
         self._begun = False  # the window's first message was met
         self._episodes: int | None = None
         self._knows_episodes = False
+        self._asking: str | None = None  # None as long as neither a question nor a message was met
 
     def take(self, line: Line | None) -> bool:
         """Take the line before; False once nothing before it belongs to the replay."""
@@ -46,6 +50,8 @@ class Replay:
                 return False
             case Ended():
                 self._ended.add(line.turn)
+            case Asked() if self._asking is None:
+                self._asking = line.turn if line.open else ""
             case Window():
                 self._take_episodes(line.episodes)
                 self._take_window(line)
@@ -56,12 +62,15 @@ class Replay:
     def session(self, key: str) -> Session:
         """What was gathered."""
         session = Session(key, [*self._before[::-1], *self._messages[::-1]], self._ended, episodes=self._episodes)
+        session.asking = self._asking or ""
         if self._window is not None and self._begun:
             session.along, session.brief = len(self._before), self._window.brief
         _forget_ended(session)
         return session
 
     def _take_message(self, message: Message) -> bool:
+        if self._asking is None:
+            self._asking = ""
         if self._window is None:
             self._messages.append(message)
             return True

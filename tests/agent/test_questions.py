@@ -3,15 +3,22 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
+from nanobot.agent.conversation import Conversations
 from nanobot.agent.questions import Questions
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.bus.memory import MemoryBus
-from nanobot.messages import Address, Button, InboundMessage, OutboundMessage, Sender
+from nanobot.lanes import Lanes
+from nanobot.memory.strategies import STRATEGIES
+from nanobot.messages import Address, Button, InboundMessage, OutboundMessage, Progress, Sender
 from nanobot.ports import Caller
+from nanobot.store.sessions import SessionManager
+from nanobot.workspace import Workspace
+from tests.fakes.clock import FakeClock
 
 GROUP = Address("telegram", "-100", "7")
 SCOPE = Scope.group("telegram", "-100")
@@ -35,33 +42,44 @@ class Open:
             )
         )
 
+    def type(self, who: str, authority: Authority, text: str) -> bool:
+        return self.questions.answer_typed(
+            InboundMessage(id="t", address=GROUP, sender=Sender(who), authority=authority, text=text)
+        )
+
     async def answered(self) -> bool:
         await asyncio.sleep(0)
         return self.asking.done()
 
 
 @asynccontextmanager
-async def asked(authority: Authority, person: str = "ada") -> AsyncIterator[Open]:
+async def asked(root: Path, authority: Authority, person: str = "ada") -> AsyncIterator[Open]:
     bus = MemoryBus()
-    questions = Questions(bus)
+    store = SessionManager(Workspace(root), fsync=False)
+    conversations = Conversations(store, FakeClock(), STRATEGIES["layered"])
+    questions = Questions(bus, conversations, Lanes(parallel=1).aside)
     caller = Caller(GROUP, authority, "turn", "en", person)
     task = asyncio.create_task(questions.ask(caller, "May I?", [Button("Yes", "yes"), Button("No", "no")]))
-    question = await bus.outgoing()
+    waiting, question = await bus.outgoing(), await bus.outgoing()
+    assert isinstance(waiting, Progress)
     assert isinstance(question, OutboundMessage)
     yield Open(questions, question, task)
     task.cancel()
     await asyncio.wait([task])
+    while not isinstance(settled := await bus.outgoing(), OutboundMessage):
+        pass
+    assert settled.settles == question.id
 
 
-async def test_whoever_caused_a_question_answers_it_where_it_was_asked() -> None:
-    async with asked(MEMBER) as question:
+async def test_whoever_caused_a_question_answers_it_where_it_was_asked(tmp_path: Path) -> None:
+    async with asked(tmp_path, MEMBER) as question:
         assert question.question.address == GROUP
         assert question.press("ada", MEMBER)
         assert await question.asking == "yes"
 
 
-async def test_an_owner_may_answer_for_anybody() -> None:
-    async with asked(MEMBER) as question:
+async def test_an_owner_may_answer_for_anybody(tmp_path: Path) -> None:
+    async with asked(tmp_path, MEMBER) as question:
         assert question.press("olga", OWNER, value="no")
         assert await question.asking == "no"
 
@@ -78,9 +96,9 @@ async def test_an_owner_may_answer_for_anybody() -> None:
     ],
 )
 async def test_nobody_else_decides_and_the_question_goes_on_waiting(
-    asked_for: Authority, who: str, authority: Authority
+    tmp_path: Path, asked_for: Authority, who: str, authority: Authority
 ) -> None:
-    async with asked(asked_for) as question:
+    async with asked(tmp_path, asked_for) as question:
         assert question.press(who, authority)
         assert not await question.answered()
         assert question.press("olga", OWNER)
@@ -88,24 +106,42 @@ async def test_nobody_else_decides_and_the_question_goes_on_waiting(
 
 
 @pytest.mark.parametrize("person", ["", "ada"])
-async def test_a_question_for_nobody_in_particular_is_an_owners(person: str) -> None:
-    async with asked(MEMBER, person="") as question:
+async def test_a_question_for_nobody_in_particular_is_an_owners(tmp_path: Path, person: str) -> None:
+    async with asked(tmp_path, MEMBER, person="") as question:
         assert question.press(person, MEMBER)
         assert not await question.answered()
         assert question.press("olga", OWNER)
 
 
-async def test_a_button_counts_in_its_own_conversation_only_and_as_it_was_offered() -> None:
-    async with asked(MEMBER) as question:
+async def test_a_button_counts_in_its_own_conversation_only_and_as_it_was_offered(tmp_path: Path) -> None:
+    async with asked(tmp_path, MEMBER) as question:
         assert not question.press("ada", MEMBER, at=Address("telegram", "-100"))
         assert not question.press("ada", MEMBER, at=Address("telegram", "-100", "8"))
         assert not question.press("ada", MEMBER, value="always")
         assert not await question.answered()
 
 
-async def test_what_was_answered_or_withdrawn_is_over() -> None:
-    async with asked(MEMBER) as question:
+async def test_what_was_answered_or_withdrawn_is_over(tmp_path: Path) -> None:
+    async with asked(tmp_path, MEMBER) as question:
         assert question.press("ada", MEMBER)
         assert not question.press("ada", MEMBER, value="no")
         assert await question.asking == "yes"
     assert not question.press("ada", MEMBER)
+
+
+@pytest.mark.parametrize(("typed", "value"), [("Yes!", "yes"), ("是", "yes"), ("no", "no"), ("不行", "no")])
+async def test_a_question_may_be_answered_by_typing(tmp_path: Path, typed: str, value: str) -> None:
+    async with asked(tmp_path, MEMBER) as question:
+        assert not question.type("bob", MEMBER, typed)
+        assert not question.type("ada", MEMBER, "yes, but tell me first what it does")
+        assert question.type("ada", MEMBER, typed)
+        assert not question.type("ada", MEMBER, typed)
+        assert await question.asking == value
+
+
+async def test_whoever_writes_something_else_is_told_once_that_an_answer_is_waited_for(tmp_path: Path) -> None:
+    async with asked(tmp_path, MEMBER) as question:
+        said = InboundMessage(id="t", address=GROUP, sender=Sender("ada"), authority=MEMBER, text="and now?")
+        assert not question.questions.hint(replace(said, sender=Sender("bob")))
+        assert not question.questions.hint(replace(said, to_bot=False))
+        assert [question.questions.hint(said) for _ in range(2)] == [True, False]

@@ -71,7 +71,7 @@ class NoChoices:
 
 
 class Bot:
-    """Talk to it with `ask`; what it showed on the way is in `progress`."""
+    """Talk to it with `ask`; what it showed on the way is in `progress`, the ends of questions in `settled`."""
 
     def __init__(
         self,
@@ -98,7 +98,6 @@ class Bot:
         self.clock = FakeClock()
         self.memory_bus, self.lanes = MemoryBus(), Lanes(parallel=16)
         self.bus: Bus = bus or self.memory_bus
-        self.questions = Questions(self.bus)
         self.memories = Memories(
             partial(open_recall, self.workspace, words_of, written_reader(read_frontmatter)), self.clock
         )
@@ -107,6 +106,7 @@ class Bot:
         self.store = store or SessionManager(self.workspace, fsync=False, on_append=on_append)
         self.documents = CachedDocuments()
         self.progress: list[Progress] = []
+        self.settled: list[OutboundMessage] = []
         self.shelves = Shelves(
             self.workspace,
             lambda path: MemoryFolder(path, self.documents),
@@ -123,11 +123,13 @@ class Bot:
         presets = {model.info.preset: (lambda model=model: model) for model in models}
         self.models = Models(presets, next(iter(presets)), NoChoices())
         self.consolidator = self._consolidator()
+        conversations = Conversations(self.store, self.clock, STRATEGIES[strategy])
+        self.questions = Questions(self.bus, conversations, self.lanes.aside)
         self.agent = Agent(
             self.models,
             [*tools, *([Recall(self.memories)] if recalls else [])],
             context,
-            Conversations(self.store, self.clock, STRATEGIES[strategy]),
+            conversations,
             self._archive(summary_first=strategy == "summary"),
             self.shelves,
             Limits(max_steps, compact_at),
@@ -201,9 +203,12 @@ class Bot:
         async with asyncio.timeout(20):
             while True:
                 item = await self.memory_bus.outgoing()
-                if isinstance(item, OutboundMessage):
+                if isinstance(item, Progress):
+                    self.progress.append(item)
+                elif item.settles:
+                    self.settled.append(item)
+                else:
                     return item
-                self.progress.append(item)
 
     async def ask(self, text: str, *, at: Address = ADDRESS) -> OutboundMessage:
         await self.say(text, at=at)

@@ -17,7 +17,7 @@ from nanobot.channels.platform import (
     RejectedError,
     UnreachableError,
 )
-from nanobot.messages import Address, OutboundMessage
+from nanobot.messages import Address, Button, OutboundMessage
 from nanobot.ports import Clock
 from tests.fakes.life import Life
 
@@ -169,6 +169,16 @@ class FakePlatform:
 
     async def delete(self, address: Address, platform_id: str) -> None:
         await self._ask("delete", address, lambda: self._messages[address].pop(platform_id, None))
+
+    async def settle(self, message: OutboundMessage, platform_id: str) -> None:
+        def work() -> None:
+            shown = self._messages[message.address].get(platform_id)
+            if shown is None:
+                raise LostPreviewError("message to edit not found")
+            part = replace(shown.part, buttons=(Button(message.text, ""),))
+            self._messages[message.address][platform_id] = replace(shown, part=part)
+
+        await self._ask("edit", message.address, work)
 
     async def typing(self, address: Address) -> None:
         await self._ask("typing", address, lambda: None)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from nanobot.channels.delivery.delays import Delay, Delays, back_off
@@ -13,9 +14,17 @@ from nanobot.channels.delivery.requests import GRACE, Requests
 from nanobot.channels.delivery.sending import Post, Sending
 from nanobot.channels.delivery.show import Show, Stage
 from nanobot.channels.delivery.shows import Shows
-from nanobot.channels.delivery.steps import noted
+from nanobot.channels.delivery.steps import noted, step
 from nanobot.channels.delivery.waiting import with_grace
-from nanobot.channels.platform import DeliveryError, FloodError, Platform, UnreachableError
+from nanobot.channels.platform import (
+    DeliveryError,
+    FloodError,
+    GoneError,
+    LostPreviewError,
+    Platform,
+    RejectedError,
+    UnreachableError,
+)
 from nanobot.errors import NanobotError, StoreError
 from nanobot.i18n import Language, say
 from nanobot.messages import Address
@@ -113,8 +122,11 @@ class Deliverer:
         message, sending = delivery.message, None
         log.debug("delivering %s to %s", message.id, message.address.session_key)
         try:
-            sending = await self._prepared(delivery)
-            await sending.run()
+            if message.settles:
+                await self._settle(delivery)
+            else:
+                sending = await self._prepared(delivery)
+                await sending.run()
         except (FloodError, UnreachableError, StoreError) as error:
             seconds = error.retry_after if isinstance(error, FloodError) else back_off(delivery.attempts)
             await self._later(delivery, sending, seconds, error, MOST_ATTEMPTS)
@@ -127,6 +139,18 @@ class Deliverer:
             await self._note(f"delivered {message.id}", delivery, lambda: self._outbox.delivered(message.id))
             self._finished(delivery)
         self._shows.wake(message.address)
+
+    async def _settle(self, delivery: Delivery) -> None:
+        """Take the buttons of a question away. One that a person or the platform removed needs nothing."""
+        message, place = delivery.message, delivery.place
+        if not place:
+            return
+        what = f"settling {place} of {message.settles} to {message.address.session_key}"
+        request = partial(self._platform.settle, message, place)
+        try:
+            await self._post.requests.make(message.address, lambda: step(what, request()))
+        except (GoneError, LostPreviewError, RejectedError):
+            return  # the step has told the log
 
     async def _prepared(self, delivery: Delivery) -> Sending:
         """Clear the stage for a message."""

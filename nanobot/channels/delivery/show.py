@@ -116,7 +116,8 @@ class Show:
         now, text = self._stage.clock.monotonic(), self._stream.text
         self._wants_text = bool(text) and text != self._shown and not self._speechless and not self.canvas.is_stuck
         text_at = max(self._paused_until, now if self.canvas.live else self._stream.first_at())
-        due = min(self._typing_at, text_at) if self._wants_text else self._typing_at
+        typing_at = FOREVER if self._stream.is_asking else self._typing_at  # it is the person's turn
+        due = min(typing_at, text_at) if self._wants_text else typing_at
         if (delay := max(due - now, self._stage.requests.preview_in(self.address))) > 0:
             return min(delay, QUIET)
         await self._try(self._advance(text) if self._wants_text and text_at <= now else self._type())

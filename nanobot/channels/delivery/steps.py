@@ -11,6 +11,7 @@ previewed turn T to TO as P            editing preview P of turn T to TO
 delivered ID to TO                     deleting preview P of turn T to TO
 failed ID to TO                        finding part 1/3 of ID to TO
 postponed ID to TO                     asking whether TO answers
+                                       settling P of ID to TO
 """
 
 import logging

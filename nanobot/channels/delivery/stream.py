@@ -20,13 +20,16 @@ class Stream:
 
     `remark` is what was said before a tool was called and is not shown to its end yet, `growing` what is being
     said, `status` what a tool is doing, or why it takes so long. One of them is worth showing, in this order.
+    `is_asking`: the turn waits for the person.
     """
 
     def __init__(self) -> None:
         self.remark = ""
         self.growing = ""
         self.status = ""
+        self.is_asking = False
         self.is_ended = False
+        self._status_before = ""
         self.heard_at = 0.0
         self._since = 0.0  # when what is to be shown began
 
@@ -44,10 +47,20 @@ class Stream:
                 self.growing = ""
             case "tool" | "notice":
                 self.status = f"{'🔧' if progress.kind == 'tool' else '⏳'} {progress.text}"
+            case "asking":
+                self._ask(progress.text)
             case "ended":
                 self.is_ended = True
         if not had_text and (self._has_text or not had_status):
             self._since = now
+
+    def _ask(self, text: str) -> None:
+        """While it waits for the person, that stands in the place of what the tool is about to do."""
+        if text:
+            self._status_before, self.status = self.status, f"⏸ {text}"
+        else:
+            self.status = self._status_before
+        self.is_asking = bool(text)
 
     @property
     def text(self) -> str:

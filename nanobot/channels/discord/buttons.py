@@ -19,6 +19,7 @@ MOST = 25
 """Buttons that one message can carry."""
 
 _WRITTEN, _KEPT = "=", "#"
+_OVER = "over"
 _MARK = "discord.button:"
 
 
@@ -64,6 +65,12 @@ def components(placed: Sequence[Placed]) -> list[dict[str, Any]]:
     ]
     rows = [buttons[start : start + _IN_A_ROW] for start in range(0, len(buttons), _IN_A_ROW)]
     return [{"type": 1, "components": row} for row in rows]
+
+
+def outcome(text: str) -> list[dict[str, Any]]:
+    """What stands below a question that is over: one button that cannot be pressed."""
+    shown = {"type": 2, "style": 2, "label": text[:_LONGEST_LABEL], "custom_id": _OVER, "disabled": True}
+    return [{"type": 1, "components": [shown]}]
 
 
 async def pressed(custom_id: str, bookmarks: Bookmarks) -> tuple[str, str] | None:

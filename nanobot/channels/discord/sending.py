@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, cast
 
-from nanobot.channels.discord.buttons import MOST, Placed, components
+from nanobot.channels.discord.buttons import MOST, Placed, components, outcome
 from nanobot.channels.discord.failures import BadReferenceError, LostThreadError, TooLargeError
 from nanobot.channels.discord.ids import BY_BOT, MessageId
 from nanobot.channels.discord.rest import Rest
@@ -115,6 +115,12 @@ class Sending:
             await self._rest.call("DELETE", _path(platform_id))
         except (LostPreviewError, LostThreadError):
             return
+
+    async def settle(self, message: OutboundMessage, platform_id: str) -> None:
+        try:
+            await self._rest.call("PATCH", _path(platform_id), {"components": outcome(message.text)})
+        except LostThreadError as error:
+            raise LostPreviewError(str(error)) from error
 
     async def typing(self, address: Address) -> None:
         await self._rest.call("POST", f"/channels/{_channel(address)}/typing")

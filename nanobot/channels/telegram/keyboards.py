@@ -39,7 +39,7 @@ class Keyboards:
         """The keyboard for a question with this id; None if nothing is offered. Raises StoreError."""
         if not buttons:
             return None
-        name = hashlib.sha256(question.encode()).hexdigest()[:24]
+        name = _name(question)
         offer = _Offer(question, [button.value for button in buttons])
         await self._bookmarks.mark(_PREFIX + name, msgspec.json.encode(offer).decode())
         keys = [InlineKeyboardButton(each.label, callback_data=f"{name}:{n}") for n, each in enumerate(buttons)]
@@ -59,8 +59,21 @@ class Keyboards:
         """The choice was made. Raises StoreError."""
         await self._bookmarks.mark(_PREFIX + data.partition(":")[0], "")
 
+    async def close_question(self, question: str) -> None:
+        """Nobody waits for the choice any more. Raises StoreError."""
+        await self._bookmarks.mark(_PREFIX + _name(question), "")
+
 
 def marked(keyboard: InlineKeyboardMarkup | None, data: str) -> InlineKeyboardMarkup | None:
     """What stands under a question once this was chosen."""
     keys = [key for row in keyboard.inline_keyboard for key in row if key.callback_data == data] if keyboard else []
-    return InlineKeyboardMarkup([[InlineKeyboardButton(f"✓ {keys[0].text}", callback_data=_CHOSEN)]]) if keys else None
+    return outcome(f"✓ {keys[0].text}") if keys else None
+
+
+def outcome(text: str) -> InlineKeyboardMarkup:
+    """What stands under a question that is over."""
+    return InlineKeyboardMarkup([[InlineKeyboardButton(text, callback_data=_CHOSEN)]])
+
+
+def _name(question: str) -> str:
+    return hashlib.sha256(question.encode()).hexdigest()[:24]

@@ -11,7 +11,7 @@ from nanobot.channels.platform import GoneError, LostPreviewError, Part, Rejecte
 from nanobot.channels.telegram.api import Api
 from nanobot.channels.telegram.failures import BadPictureError, LostThreadError, UnchangedError
 from nanobot.channels.telegram.ids import message_in, placed, platform_id
-from nanobot.channels.telegram.keyboards import Keyboards
+from nanobot.channels.telegram.keyboards import Keyboards, outcome
 from nanobot.channels.telegram.moved import Moved
 from nanobot.channels.telegram.settings import NAME
 from nanobot.channels.telegram.wording import Body, Wording
@@ -82,6 +82,17 @@ class Sending:
         except LostPreviewError as error:
             if "not found" not in str(error):
                 raise
+        except ChatMigrated as error:
+            raise LostPreviewError("the group has become a supergroup") from error
+
+    async def settle(self, message: OutboundMessage, platform_id: str) -> None:
+        await self._keyboards.close_question(message.settles or "")
+        chat, number = placed(platform_id)
+        request = self._api.bot.edit_message_reply_markup(chat, number, reply_markup=outcome(message.text))
+        try:
+            await self._api.ask(request)
+        except UnchangedError:
+            return
         except ChatMigrated as error:
             raise LostPreviewError("the group has become a supergroup") from error
 

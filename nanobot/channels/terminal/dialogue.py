@@ -10,6 +10,9 @@ from nanobot.i18n import Language, say
 from nanobot.messages import Address, OutboundMessage, Progress, Stats
 
 
+_COMMANDS = ("/", "／")
+
+
 class Dialogue:
     """Turns progress and messages into pieces to print, and knows whether a turn runs or a question waits."""
 
@@ -36,11 +39,13 @@ class Dialogue:
         """One of the bot's own sentences about the terminal."""
         return say(f"terminal.{key}", self._language(), **values)
 
-    def heard(self) -> None:
-        """The person has said something. A list to choose from lapses; a turn goes on waiting for its yes."""
+    def heard(self, text: str) -> None:
+        """The person has said something. A list to choose from lapses, unless it is another command that they use in
+        between; a turn goes on waiting for its yes.
+        """
         self._awaited = True
-        while self._questions and not _holds_up_a_turn(self._questions[0]):
-            self._questions.popleft()
+        command = (text.split() or [""])[0] if text.startswith(_COMMANDS) else ""
+        self._lists_lapse(lambda question: not command or question.buttons[0].value.split()[0] == command)
 
     def choose(self, text: str) -> tuple[str, str] | None:
         """The question that this text answers, and the value that was chosen; None if it answers none."""
@@ -51,6 +56,10 @@ class Dialogue:
     def question(self) -> list[Piece]:
         """The question that waits for an answer, if any."""
         return self._show_question(self._questions[0]) if self._questions else []
+
+    def held_up(self) -> list[Piece]:
+        """The same, if a turn cannot go on without it."""
+        return self.question() if self._questions and self._questions[0].holds_up_a_turn else []
 
     def progress(self, progress: Progress) -> list[Piece]:
         """What there is to print of what a turn is doing."""
@@ -73,15 +82,37 @@ class Dialogue:
 
     def message(self, message: OutboundMessage) -> list[Piece]:
         """What there is to print of a message."""
+        if message.settles:
+            return self._settled(message)
         if message.address != self._address:
             return [Piece(self.say("elsewhere", session=message.address.session_key), "quiet"), Piece(message.text)]
         self._awaited = False
         if message.buttons:
+            if not message.holds_up_a_turn:
+                self._lists_lapse(lambda _: True)
             self._questions.append(message)
             return self.question() if len(self._questions) == 1 else []
         pieces = self._words(message)
         pieces += [Piece(self.say("file", path=file.path), "quiet") for file in message.files]
-        return pieces + ([Piece(self._footer(message.stats), "footer")] if message.stats else [])
+        pieces += [Piece(self._footer(message.stats), "footer")] if message.stats else []
+        return pieces + self._still_open()
+
+    def _lists_lapse(self, which: Callable[[OutboundMessage], bool]) -> None:
+        self._questions = deque(each for each in self._questions if each.holds_up_a_turn or not which(each))
+
+    def _still_open(self) -> list[Piece]:
+        """That a list above can still be chosen from, where something else was said since."""
+        if not self._questions or self._questions[0].holds_up_a_turn:
+            return []
+        labels = ", ".join(f"{number}. {each.label}" for number, each in enumerate(self._questions[0].buttons, 1))
+        return [Piece(self.say("still_open", choices=labels), "quiet")]
+
+    def _settled(self, message: OutboundMessage) -> list[Piece]:
+        """Somebody else has answered, or nobody waits any more; what was chosen here is known here."""
+        left = [question for question in self._questions if question.id != message.settles]
+        was_open = len(left) < len(self._questions)
+        self._questions = deque(left)
+        return [Piece(message.text, "quiet")] if was_open else []
 
     def _words(self, message: OutboundMessage) -> list[Piece]:
         if message.turn is None or message.turn != self._turn:
@@ -110,7 +141,7 @@ class Dialogue:
     def _ended(self) -> list[Piece]:
         rest = self._answer.step()
         self._turn, self._awaited, self._answer = None, False, PrintedAnswer()
-        self._questions = deque(question for question in self._questions if not _holds_up_a_turn(question))
+        self._questions = deque(question for question in self._questions if not question.holds_up_a_turn)
         return _markdown(rest)
 
     def _footer(self, stats: Stats) -> str:
@@ -121,11 +152,6 @@ class Dialogue:
             seconds=f"{stats.seconds:.1f}",
             model=stats.model,
         )
-
-
-def _holds_up_a_turn(question: OutboundMessage) -> bool:
-    """A tool asks by itself; a list to choose from is the reply to a command."""
-    return question.reply_to is None
 
 
 def _markdown(texts: Sequence[str]) -> list[Piece]:

@@ -46,7 +46,7 @@ class OneShot:
             button = refusal(message.buttons)
             remark(say("terminal.nobody_to_ask", self._language(), question=message.text, answer=button.label))
             await self._publish(words(message.address, button.value, answers=message.id))
-        else:
+        elif not message.settles:
             remark(message.text)
 
     async def show(self, progress: Progress) -> None:

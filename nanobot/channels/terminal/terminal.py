@@ -55,7 +55,7 @@ class Terminal:
             while text := await self._next(publish):
                 self._screen.turn_page()
                 await publish(self._inbound(text))
-                await self._print(self._dialogue.question())
+                await self._print(self._dialogue.held_up())
 
     async def send(self, message: OutboundMessage) -> None:
         await self._print(self._dialogue.message(message))
@@ -91,7 +91,7 @@ class Terminal:
         if choice := self._dialogue.choose(text):
             question, value = choice
             return words(self._address, value, answers=question)
-        self._dialogue.heard()
+        self._dialogue.heard(text)
         return words(self._address, text)
 
     def _preview(self) -> Sequence[str]:
