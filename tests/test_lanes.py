@@ -161,3 +161,50 @@ async def test_leaving_cancels_what_runs() -> None:
         await settle()
     assert handle.done == []
     assert handle.busy == 0
+
+
+async def test_what_waits_for_a_person_leaves_its_place_to_others_and_takes_one_again() -> None:
+    lanes, answered, log = Lanes(parallel=1), asyncio.Event(), list[str]()
+
+    async def handle(one: InboundMessage) -> None:
+        if one.text == "asks":
+            async with lanes.aside(one.address.session_key):
+                await answered.wait()
+        log.append(one.text)
+
+    async with lanes.open(handle):
+        for one in (message("asks"), message("behind"), message("other", chat="b")):
+            lanes.put(one)
+        await settle()
+        assert log == ["other"]
+        answered.set()
+        await settle()
+        assert log == ["other", "asks", "behind"]
+
+
+@pytest.mark.parametrize("asks_first", [True, False])
+async def test_at_the_end_nobody_waits_for_a_person(asks_first: bool) -> None:
+    lanes, may_ask, log = Lanes(parallel=1), asyncio.Event(), list[str]()
+
+    async def handle(one: InboundMessage) -> None:
+        await may_ask.wait()
+        try:
+            async with lanes.aside(one.address.session_key):
+                await asyncio.Event().wait()
+        finally:
+            log.append("over")
+
+    async with lanes.open(handle):
+        lanes.put(message("asks"))
+        await settle()
+        if asks_first:
+            may_ask.set()
+            await settle()
+        lanes.close()
+        may_ask.set()
+        await asyncio.wait_for(lanes.idle(), 20)
+        assert log == ["over"]
+        await lanes.stop("cli:a")
+        lanes.put(message("later"))
+        await settle()
+        assert log == ["over"]

@@ -5,15 +5,15 @@ The death is real enough: what was on the disk at that moment is copied, and the
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.bus.spool import Spool
-from nanobot.history import INTERRUPTED
-from nanobot.messages import InboundMessage, OutboundMessage, Progress, Quote, Sender
-from nanobot.ports import LLM, Tool
+from nanobot.history import INTERRUPTED, NOT_ALLOWED
+from nanobot.messages import Button, InboundMessage, OutboundMessage, Progress, Quote, Sender
+from nanobot.ports import LLM, Asker, Caller, Delivery, Tool, ToolResult, ToolSpec
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
 from tests.fakes.bot import ADDRESS, Bot
@@ -92,6 +92,87 @@ async def test_the_model_completes_what_a_crash_cut_off_and_no_tool_runs_twice(t
     assert lines[2].content == INTERRUPTED
     assert {line.turn for line in lines} == {answer.turn}
     assert problems(llm.requests[0].messages[1:]) == []
+
+
+class Asking:
+    """Does nothing before a person allows it."""
+
+    spec = ToolSpec("shell", "Do it.", {"type": "object", "properties": {}})
+
+    def __init__(self) -> None:
+        self.asker: Asker | None = None
+        self.ran = 0
+
+    def describe(self, arguments: Mapping[str, object]) -> str:
+        return "run it"
+
+    async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
+        assert self.asker is not None
+        if await self.asker.ask(caller, "May I?", [Button("Yes", "once"), Button("No", "no")]) == "no":
+            return ToolResult("refused")
+        self.ran += 1
+        return ToolResult("done")
+
+
+async def question_of(bot: Bot, tool: Asking) -> OutboundMessage:
+    tool.asker = bot.questions
+    await bot.bus.publish(said("m1", "book it"))
+    assert isinstance(bot.bus, Spool)
+    async with asyncio.timeout(20):
+        while not isinstance(item := await bot.bus.outgoing("cli"), Delivery):
+            pass
+    await bot.bus.arrived(item.message.id, "p1")
+    await bot.bus.delivered(item.message.id)
+    return item.message
+
+
+async def test_what_nobody_had_allowed_when_the_process_died_is_told_as_not_run(tmp_path: Path) -> None:
+    before, after = tmp_path / "a", tmp_path / "b"
+    async with life(before, ScriptedLLM(calls("shell")), tools=[asking := Asking()]) as bot:
+        question = await question_of(bot, asking)
+        shutil.copytree(before, after)
+
+    async with life(after, ScriptedLLM(says("I did not do it.")), tools=[Asking()]) as bot:
+        assert isinstance(bot.bus, Spool)
+        assert await bot.bus.unsettled() == [(question.id, ADDRESS)]
+        (answer,) = await answers(bot, 1)
+        lines = await kept(bot)
+
+    assert answer.text == "I did not do it."
+    assert lines[2].content == NOT_ALLOWED
+    assert asking.ran == 0
+
+
+async def test_a_question_does_not_hold_up_the_end_and_is_settled_by_it(tmp_path: Path) -> None:
+    async with life(tmp_path, ScriptedLLM(calls("shell")), tools=[asking := Asking()]) as bot:
+        question = await question_of(bot, asking)
+        async with asyncio.timeout(20):
+            await bot.dispatcher.drain()
+        assert isinstance(bot.bus, Spool)
+        while not isinstance(item := await bot.bus.outgoing("cli"), Delivery):
+            pass
+        assert (item.message.settles, item.message.text, item.place) == (question.id, "✗ Over, not done", "p1")
+        await bot.bus.delivered(item.message.id)
+        assert await bot.bus.unsettled() == []
+        assert (await bot.bus.backlog()).being_answered == 1
+        assert (await kept(bot))[2].content == NOT_ALLOWED
+
+
+async def test_a_typed_yes_is_the_answer_and_other_words_wait_and_are_told_so(tmp_path: Path) -> None:
+    llm = ScriptedLLM(calls("shell"), says("Booked."))
+    async with life(tmp_path, llm, tools=[asking := Asking()]) as bot:
+        await question_of(bot, asking)
+        await bot.bus.publish(said("m2", "which day is it?"))
+        await bot.bus.publish(said("m3", "hello?"))
+        await bot.bus.publish(said("m4", "Yes."))
+        hint, over, answer = await answers(bot, 3)
+        said_in_all = [line.content for line in await kept(bot) if line.role == "user"]
+
+    assert (hint.reply_to, hint.kind) == ("m2", "notice")
+    assert over.text == "✓ Yes"
+    assert answer.text == "Booked."
+    assert asking.ran == 1
+    assert said_in_all == ["book it", "which day is it?", "hello?"]
 
 
 async def test_an_answer_that_stands_in_the_session_is_only_sent(tmp_path: Path) -> None:

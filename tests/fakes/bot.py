@@ -117,11 +117,9 @@ class Bot:
         skills = Skills(self.workspace.skills, self.documents, read_frontmatter)
         reminders = Reminders(self.memories, self.clock) if recalls else None
         context = ContextBuilder(self.workspace, self.documents, self.shelves, skills, budgets, self.clock, reminders)
-        self.summariser = summariser
-        self.history = History(self.workspace, fsync=False)
-        self.background = Background(self.clock)
+        self.history, self.background = History(self.workspace, fsync=False), Background(self.clock)
         presets = {model.info.preset: (lambda model=model: model) for model in models}
-        self.models = Models(presets, next(iter(presets)), NoChoices())
+        self.summariser, self.models = summariser, Models(presets, next(iter(presets)), NoChoices())
         self.consolidator = self._consolidator()
         conversations = Conversations(self.store, self.clock, STRATEGIES[strategy])
         self.questions = Questions(self.bus, conversations, self.lanes.aside)

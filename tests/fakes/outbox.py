@@ -27,6 +27,7 @@ class FakeOutbox:
         self.reasons: dict[str, str] = {}
         self.postponements: list[float] = []
         self.previews: dict[str, list[str | None]] = {}
+        self.places: dict[str, str] = {}  # of the questions that hold up a turn
         self.errors: list[Exception] = []  # the next writes raise these
         self._clock = clock
         self._items: list[Row | Progress] = []
@@ -148,6 +149,7 @@ class FakeOutbox:
             previews=[name for name in previews if name is not None],
             is_uncertain=row.is_attempting or (None in previews and not row.parts),
             attempts=row.attempts,
+            place=self.places.get(row.message.settles or "", ""),
         )
 
     def _row(self, message_id: str) -> Row:
@@ -156,6 +158,8 @@ class FakeOutbox:
 
     def _remove(self, message_id: str) -> None:
         row = self._row(message_id)
+        if row.message.holds_up_a_turn and row.parts:
+            self.places[row.message.id] = row.parts[-1]
         self._items.remove(row)
         self.previews.pop(row.message.turn or "", None)
         self._changed.set()

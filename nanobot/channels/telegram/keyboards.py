@@ -18,15 +18,20 @@ _ROW = 24
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a press means: the id of the question, and what was chosen."""
+    """What a press means: the id of the question, and what was chosen.
+
+    `holds_up_a_turn`: somebody waits for it, who knows whose decision it is, and settles the question.
+    """
 
     answers: str
     value: str
+    holds_up_a_turn: bool
 
 
 class _Offer(msgspec.Struct):
     answers: str
     values: list[str]
+    holds_up_a_turn: bool = False
 
 
 class Keyboards:
@@ -35,12 +40,14 @@ class Keyboards:
     def __init__(self, bookmarks: Bookmarks) -> None:
         self._bookmarks = bookmarks
 
-    async def offer(self, question: str, buttons: Sequence[Button]) -> InlineKeyboardMarkup | None:
+    async def offer(
+        self, question: str, buttons: Sequence[Button], *, holds_up_a_turn: bool
+    ) -> InlineKeyboardMarkup | None:
         """The keyboard for a question with this id; None if nothing is offered. Raises StoreError."""
         if not buttons:
             return None
         name = _name(question)
-        offer = _Offer(question, [button.value for button in buttons])
+        offer = _Offer(question, [button.value for button in buttons], holds_up_a_turn)
         await self._bookmarks.mark(_PREFIX + name, msgspec.json.encode(offer).decode())
         keys = [InlineKeyboardButton(each.label, callback_data=f"{name}:{n}") for n, each in enumerate(buttons)]
         is_short = sum(len(each.label) for each in buttons) <= _ROW
@@ -53,7 +60,9 @@ class Keyboards:
         if not number.isdecimal() or _PREFIX + name not in offers:
             return None
         offer = msgspec.json.decode(offers[_PREFIX + name], type=_Offer)
-        return Choice(offer.answers, offer.values[int(number)]) if int(number) < len(offer.values) else None
+        if int(number) >= len(offer.values):
+            return None
+        return Choice(offer.answers, offer.values[int(number)], offer.holds_up_a_turn)
 
     async def close(self, data: str) -> None:
         """The choice was made. Raises StoreError."""

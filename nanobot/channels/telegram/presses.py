@@ -21,7 +21,10 @@ log = logging.getLogger(__name__)
 
 
 class Presses:
-    """Publishes the first choice of somebody who may talk, and shows below the question that it was made."""
+    """Publishes the first choice of somebody who may talk, and shows below the question that it was made.
+
+    In a group, who may answer a question of a running turn is not decided here; what came of it is shown by `settle`.
+    """
 
     def __init__(self, api: Api, house: House, keyboards: Keyboards, moved: Moved, publish: Publish) -> None:
         self._api = api
@@ -41,7 +44,8 @@ class Presses:
             where = address(await self._moved.original(question.chat_id), question)
             await self._done(press.answer(say("telegram.choice_over", self._house.language(where))))
             return
-        if await self._publishes(press, question, choice):
+        may_wait = choice.holds_up_a_turn and not is_private(question)  # not everybody in a group may decide
+        if await self._publishes(press, question, choice) and not may_wait:
             await self._keyboards.close(data)
             await self._done(question.edit_reply_markup(marked(question.reply_markup, data)))
         await self._done(press.answer())
@@ -49,7 +53,7 @@ class Presses:
     async def _publishes(self, press: CallbackQuery, question: Message, choice: Choice) -> bool:
         chat = await self._moved.original(question.chat_id)
         groups = () if is_private(question) else tuple(dict.fromkeys((str(chat), str(question.chat_id))))
-        inbound = f"{inbound_id(question.chat_id, question.message_id)}:press"
+        inbound = f"{inbound_id(question.chat_id, question.message_id)}:press:{press.from_user.id}"
         where, who = address(chat, question), person(press.from_user)
         contact = Contact(
             id=inbound, address=where, sender=who, groups=groups, meant="mention", is_bot=press.from_user.is_bot

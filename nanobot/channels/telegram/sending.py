@@ -59,7 +59,7 @@ class Sending:
             raise LostPreviewError("a text on Telegram cannot become a file")
         chat, number = placed(platform_id)
         body = part.body
-        keyboard = await self._keyboards.offer(body.question, part.buttons)
+        keyboard = await self._keyboards.offer(body.question, part.buttons, holds_up_a_turn=body.holds_up_a_turn)
         request = self._api.bot.edit_message_text(
             body.text.text,
             chat_id=chat,
@@ -119,7 +119,7 @@ class Sending:
         return platform_id(shown.chat_id, shown.message_id)
 
     async def _show_text(self, address: Address, body: Body, part: Part, reply_to: str | None) -> Message:
-        keyboard = await self._keyboards.offer(body.question, part.buttons)
+        keyboard = await self._keyboards.offer(body.question, part.buttons, holds_up_a_turn=body.holds_up_a_turn)
         return await self._there(
             address,
             lambda chat, thread: self._api.bot.send_message(

@@ -19,10 +19,14 @@ _MARK_ROOM = 64
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A text as Telegram shows it; `question` is the id of the message whose buttons stand below it."""
+    """A text as Telegram shows it; `question` is the id of the message whose buttons stand below it.
+
+    `holds_up_a_turn` is the question's, as in OutboundMessage.
+    """
 
     text: RichText
     question: str = ""
+    holds_up_a_turn: bool = False
 
 
 class Wording:
@@ -94,6 +98,7 @@ def _with_buttons(parts: Sequence[Part], message: OutboundMessage) -> Iterator[P
     last = max((number for number, part in enumerate(parts) if part.file is None), default=-1)
     for number, part in enumerate(parts):
         if number == last and isinstance(part.body, Body):
-            yield Part(replace(part.body, question=message.id), buttons=message.buttons)
+            body = replace(part.body, question=message.id, holds_up_a_turn=message.holds_up_a_turn)
+            yield Part(body, buttons=message.buttons)
         else:
             yield part

@@ -351,6 +351,37 @@ async def test_what_cannot_be_noted_is_noted_later(scene: Scene, writes: int) ->
     assert scene.outbox.delivered_ids == ["m1"]
 
 
+async def test_a_question_that_is_over_loses_its_buttons_where_it_stands(scene: Scene) -> None:
+    scene.outbox.put(replace(say("May I?"), kind="question", buttons=(Button("Yes", "yes"),)))
+    scene.platform.faults["edit"].extend([flood(30)])
+    over = replace(say("✗ Over", name="m1:over"), kind="notice", settles="m1")
+    missed = replace(over, id="m0:over", settles="m0")
+
+    async with scene.running():
+        await scene.pass_()
+        scene.outbox.put(missed, over, say("And now?", name="m2"))
+        await scene.pass_(20)
+        assert scene.platform.seen(ANN) == ["May I?"]
+        await scene.pass_(60)
+
+    assert scene.platform.seen(ANN) == ["May I?", "And now?"]
+    assert scene.platform.buttons(ANN) == ["✗ Over"]
+    assert scene.outbox.delivered_ids == ["m1", "m0:over", "m1:over", "m2"]
+
+
+async def test_a_question_that_somebody_deleted_is_no_trouble(scene: Scene) -> None:
+    scene.outbox.put(replace(say("May I?"), kind="question", buttons=(Button("Yes", "yes"),)))
+
+    async with scene.running():
+        await scene.pass_()
+        scene.platform.remove(ANN, 0)
+        scene.outbox.put(replace(say("✗ Over", name="m1:over"), kind="notice", settles="m1"))
+        await scene.pass_()
+
+    assert scene.outbox.delivered_ids == ["m1", "m1:over"]
+    assert not scene.outbox.reasons
+
+
 async def test_quiet_chats_are_forgotten(scene: Scene) -> None:
     async with scene.running():
         for n in range(300):

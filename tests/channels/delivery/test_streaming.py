@@ -484,3 +484,18 @@ async def test_a_bug_in_showing_a_turn_does_not_hurt_its_answer(scene: Scene, mo
         await scene.pass_(3)
 
     assert scene.platform.seen(ANN) == ["The answer."]
+
+
+async def test_while_a_person_is_asked_that_is_what_is_seen_and_nobody_seems_to_type(scene: Scene) -> None:
+    scene.outbox.put(progress("started"), progress("tool", "run ls"), progress("asking", "waiting for your answer"))
+
+    async with scene.running():
+        await scene.pass_(8)
+        assert scene.platform.seen(ANN) == ["~⏸ waiting for your answer"]
+        typed = len(scene.platform.requests("typing"))
+        await scene.pass_(60)
+        assert len(scene.platform.requests("typing")) == typed
+        scene.outbox.put(progress("asking", ""))
+        await scene.pass_(8)
+        assert scene.platform.seen(ANN) == ["~🔧 run ls"]
+        assert len(scene.platform.requests("typing")) > typed

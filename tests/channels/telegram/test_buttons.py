@@ -127,3 +127,30 @@ async def test_long_labels_stand_below_each_other(scene: Scene) -> None:
     question = await ask(scene, choices=choices)
 
     assert [len(row) for row in question.data["reply_markup"]["inline_keyboard"]] == [1, 1, 1]
+
+
+async def test_a_question_that_is_over_has_no_buttons_any_more_but_says_what_came_of_it(scene: Scene) -> None:
+    ada = scene.owner()
+    question = await ask(scene)
+    keyboard = question.data["reply_markup"]
+    over = OutboundMessage(id="q:over", address=private(), text="✗ Over", kind="notice", settles="q" * 80)
+    for _ in range(2):
+        await scene.bot.settle(over, f"{OWNER}:{question.id}")
+    assert [button["text"] for button in question.buttons] == ["✗ Over"]
+
+    question.data["reply_markup"] = keyboard  # on a screen that was not refreshed
+    press = ada.presses(question, "Yes")
+    async with scene.listening():
+        await scene.nothing_more()
+    assert scene.world.presses[press] == "This choice is over."
+
+
+async def test_whose_decision_it_is_in_a_group_is_not_known_here_so_that_the_buttons_stay(scene: Scene) -> None:
+    scene.garden()
+    question = await ask(scene, chat=GARDEN)
+    scene.member().presses(question, "Yes")
+    async with scene.listening():
+        await scene.hears()
+        await scene.nothing_more()
+
+    assert [button["text"] for button in question.buttons] == ["Yes", "No"]
