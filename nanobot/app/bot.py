@@ -21,7 +21,7 @@ from nanobot.app.people import build_people
 from nanobot.app.recall import build_memories, build_reminders
 from nanobot.app.schedule import build_schedule
 from nanobot.commands.dream import dream_command, dream_lines
-from nanobot.commands.forget import Forgetting, forget_command
+from nanobot.commands.forget import Forgetting, forget_command, forget_lines
 from nanobot.commands.memory import View, memory_command, remember_command
 from nanobot.commands.memory_shell import MemoryShell
 from nanobot.commands.model import model_command
@@ -192,7 +192,7 @@ def build_bot(
             people=cache(lambda: ground.people or build_people(config, workspace, clock)),
         )
     )
-    about_memory = all_of(memory.state, dream_lines(dream, partial(schedule.next, DREAM)))
+    about_memory = all_of(memory.state, forget_lines(forgetting), dream_lines(dream, partial(schedule.next, DREAM)))
     view = View(memory.shelves, documents, config.memory.budget.memory, about_memory)
     listed = [
         new_command(agent),

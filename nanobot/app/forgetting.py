@@ -162,7 +162,7 @@ def _scan(parts: Parts) -> Scan:
     home, space = parts.home, parts.workspace
 
     def skipped() -> Iterator[Path]:
-        yield from (home.models, space.forgetting, space.lock)
+        yield from (home.models, space.forgetting, space.lock, space.installed)
         yield from _own_files(space)
 
     return Scan(space, [home.root, space.root], skipped)

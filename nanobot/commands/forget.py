@@ -11,6 +11,7 @@ from functools import partial
 from nanobot.authority import Role
 from nanobot.commands.forget_words import Words
 from nanobot.commands.router import Answer, Call, Command
+from nanobot.commands.session import Lines
 from nanobot.errors import VersionError
 from nanobot.forgotten import Traces, terms_in
 from nanobot.i18n import Language
@@ -233,6 +234,16 @@ def forget_command(forgetting: Forgetting, send: Send) -> Command:
         return _told(call, asked)
 
     return Command("forget", handle, immediate=True, in_order=False)
+
+
+def forget_lines(forgetting: Forgetting) -> Lines:
+    """For /status: whether something is not erased everywhere yet. Owners can do something about it."""
+
+    async def lines(call: Call) -> Sequence[str]:
+        is_theirs = call.message.authority.scope.is_owner
+        return [call.say("forget.unfinished_status")] if is_theirs and await forgetting.unfinished() else []
+
+    return lines
 
 
 def _answer(argument: str) -> tuple[bool | None, str, str]:

@@ -61,14 +61,7 @@ class Meant:
 
     def takes(self, path: str, line: str) -> bool:
         """Whether a line of a memory file goes."""
-        return any(self.taken(path, [line]))
-
-    def taken(self, path: str, lines: Sequence[str]) -> Sequence[bool]:
-        """Of each of these lines, which stand below each other in a memory file, whether it goes."""
-        named = self.traces.named(lines)
-        if claims := self.claims.get(path):
-            return [is_named or plain(line) in claims for is_named, line in zip(named, lines, strict=True)]
-        return named
+        return self.traces.name(line) or plain(line) in self.claims.get(path, ())
 
     def takes_file(self, path: str) -> bool:
         """Whether a memory file goes whole."""

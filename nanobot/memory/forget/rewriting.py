@@ -1,9 +1,11 @@
 """What stays of a memory file, and of what a version says of itself."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
+from nanobot.forgotten import plain
 from nanobot.memory import commits
 from nanobot.memory.commits import Commit, Operation
 from nanobot.memory.index import lines_of
@@ -15,6 +17,11 @@ from nanobot.workspace import is_note, scope_of
 _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _FIXED = frozenset({"MEMORY.md", "USER.md", "SOUL.md"})
 _SKILLS = "skills"
+_FENCE = "---"
+_HEAD = re.compile(
+    r"(?:name|summary|description|updated|relations):\s*"
+    r"|type:(?:\s*(?:user|preference|project|feedback|workflow|reference|note)\s*$)?"
+)
 _NOTHING_LEFT = "(forgotten)"
 
 
@@ -112,9 +119,11 @@ class Rewriting:
 
     def _lines(self, path: str, text: str) -> Sequence[tuple[str, bool]]:
         found: list[tuple[str, bool]] = []
-        lines = lines_of(text)
-        for line, is_meant in zip(lines, self._meant.taken(path, [line.rstrip("\r\n") for line in lines]), strict=True):
+        lines, claims = lines_of(text), self._meant.claims.get(path, ())
+        named = self._meant.traces.named(_values([line.rstrip("\r\n") for line in lines]))
+        for line, is_named in zip(lines, named, strict=True):
             is_below = line[:1] in " \t" and bool(line.strip()) and not line.lstrip().startswith(("-", "*", "+"))
+            is_meant = is_named or (bool(claims) and plain(line) in claims)
             found.append((line, is_meant or (is_below and bool(found) and found[-1][1])))
         return found
 
@@ -139,6 +148,14 @@ class Rewriting:
 
     def _tells(self, name: str) -> bool:
         return self._meant.traces.name(name.replace("-", " ").replace("_", " "))
+
+
+def _values(lines: Sequence[str]) -> Sequence[str]:
+    """The lines; those of a note's head without the words that every head has."""
+    if not lines or lines[0].strip() != _FENCE:
+        return lines
+    end = next((number for number, line in enumerate(lines[1:], 1) if line.strip() == _FENCE), 0)
+    return [_HEAD.sub("", line) if number < end else line for number, line in enumerate(lines)]
 
 
 def _scope(path: str) -> str:

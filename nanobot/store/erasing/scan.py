@@ -2,18 +2,39 @@
 
 import asyncio
 import logging
+import os
+import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
 
 from nanobot.errors import VersionError
 from nanobot.ports import Meant
+from nanobot.store.repo import place
 from nanobot.workspace import Workspace
 
 _log = logging.getLogger(__name__)
 
 _PIECE = 8 << 20  # bytes that are looked at in one go
+_ID = 20  # bytes of an object's id
+_OF_GIT = ("config", "description", "HEAD", "hooks", "index", "info", "objects", "packed-refs")
 _OVERLAP = 4096  # of two pieces: what is looked for is shorter
+
+_FORMATS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    add address archived arguments assistant at author base before brief by cli claim committer confidence content
+    context corrects cursor default delete description discord dream ended episode episodes evidence facts feedback
+    files forget from function group groups hand how id inbound index kept key kind language md memory merge message
+    messages model name names nanobot note notes of origin outbound owner path people person preference project quotes
+    reference relations remember remove replace reset restore role scope sender session sessions skill skills summary
+    telegram text through timestamp tool tools topic turn type undo undone updated usage user value version was
+    workflow write
+    """,
+    )
+)
+"""Words of the formats on disk: they stand everywhere, and say nothing."""
 
 
 class Scan:
@@ -26,20 +47,26 @@ class Scan:
         self._skipped = skipped
 
     async def leftovers(self, meant: Meant) -> Sequence[str]:
-        """The files in which it still stands. Where no words were named there is nothing to look for."""
-        if not meant.traces.terms and not meant.sessions:
+        """The files in which it still stands.
+
+        Where no words were named there is nothing to look for; where they are those of the formats, only whoever can
+        read these can tell.
+        """
+        words = {word for term in meant.traces.terms for word in term.casefold().split()}
+        if words <= _FORMATS and not meant.sessions:
             return ()
         return await asyncio.to_thread(lambda: list(self._leftovers(meant)))
 
     def _leftovers(self, meant: Meant) -> Iterator[str]:
+        git_dir = place.find(self._workspace)
         for path in self._files():
             try:
-                if _holds(path, meant):
+                if not _is_of_git(path, git_dir) and _holds(path, meant):
                     yield str(path)
             except OSError as error:
                 _log.warning("%s could not be looked through: %s", path, error.strerror or error)
-        if _in_objects(self._workspace, meant):
-            yield str(self._workspace.versions)
+        if _in_objects(git_dir, self._workspace, meant):
+            yield str(git_dir)
 
     def _files(self) -> Iterator[Path]:
         waiting, skipped = list(dict.fromkeys(self._roots)), frozenset(self._skipped())
@@ -69,19 +96,46 @@ def _stands_in(data: bytes, meant: Meant) -> bool:
     return meant.traces.name_in(data) or any(key.encode("utf-8", "replace") in data for key in meant.sessions)
 
 
-def _in_objects(workspace: Workspace, meant: Meant) -> bool:
+def _is_of_git(path: Path, git_dir: Path) -> bool:
+    """Whether it holds settings, or only names and contents that are looked at in the objects."""
+    return path.is_relative_to(git_dir) and path.relative_to(git_dir).parts[0] in _OF_GIT
+
+
+def _in_objects(git_dir: Path, workspace: Workspace, meant: Meant) -> bool:
     """Whether an object of the history holds it, reachable or not: they lie there compressed."""
-    if shutil.which("git") is None:
+    if shutil.which("git") is None or not git_dir.is_dir():
         return False
-    from nanobot.store.repo import place
     from nanobot.store.repo.git import Repository
 
     try:
-        git_dir = place.find(workspace)
-        if not git_dir.is_dir():
-            return False
         with Repository(git_dir, workspace.root) as repo:
-            return _stands_in(repo.run("cat-file", "--batch-all-objects", "--batch"), meant)
+            output = repo.run("cat-file", "--batch-all-objects", "--batch")
     except VersionError as error:
         _log.warning("the history of memory could not be looked through: %s", error)
         return False
+    known = {part for name in meant.traces.shipped.files for part in PurePosixPath(name).parts}
+    return any(
+        any(_stands_in(name, meant) for name in _names(data, known)) if kind == b"tree" else _stands_in(data, meant)
+        for kind, data in _objects(output)
+    )
+
+
+def _objects(output: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Kind and content of each object, as `git cat-file --batch` prints them."""
+    at = 0
+    while at < len(output):
+        end = output.index(b"\n", at)
+        _, kind, size = output[at:end].split()
+        yield kind, output[end + 1 : end + 1 + int(size)]
+        at = end + 2 + int(size)
+
+
+def _names(tree: bytes, known: Container[str]) -> Iterator[bytes]:
+    """The names in a folder but for those that came with the program, as words."""
+    at = 0
+    while at < len(tree):
+        end = tree.index(b"\0", at)
+        name = os.fsdecode(tree[at:end].partition(b" ")[2])
+        if name not in known:
+            yield os.fsencode(PurePosixPath(name).stem.replace("-", " ").replace("_", " "))
+        at = end + 1 + _ID

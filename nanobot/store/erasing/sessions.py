@@ -49,7 +49,7 @@ class ErasableSessions:
         return await self._manager.messages(key)
 
     async def find(self, meant: Meant) -> Found:
-        return Found(await asyncio.to_thread(self._count, meant))
+        return await asyncio.to_thread(self._find, meant)
 
     async def erase(self, meant: Meant) -> None:
         for key, path in await asyncio.to_thread(lambda: list(self._files.all())):
@@ -59,8 +59,12 @@ class ErasableSessions:
                 await self._manager.revise(key, partial(self._revise, key=key, meant=meant))
         await to_the_end(asyncio.to_thread(self._rest, meant, write=True))
 
-    def _count(self, meant: Meant) -> int:
-        return sum(self._changes(key, path, meant) for key, path in self._files.all()) + self._rest(meant, write=False)
+    def _find(self, meant: Meant) -> Found:
+        """A conversation whose name tells it stays: it goes by its key."""
+        every = list(self._files.all())
+        count = sum(self._changes(key, path, meant) for key, path in every) + self._rest(meant, write=False)
+        named = [f"{path}:1" for key, path in every if meant.of_owner and meant.traces.name(_as_words(key))]
+        return Found(count, left=named)
 
     def _changes(self, key: str, path: Path, meant: Meant) -> int:
         """How many lines of a conversation go, or change."""
@@ -103,6 +107,11 @@ class ErasableSessions:
             elif path.is_file() and not path.is_symlink() and path not in known | torn:
                 count += lines_without(path, meant.traces.stand_in, write=write)
         return count
+
+
+def _as_words(key: str) -> str:
+    """The name of a conversation; of a chat on a platform it is a number."""
+    return key.partition(":")[2].replace("-", " ").replace("_", " ")
 
 
 def unreadable(key: str, meant: Meant) -> Callable[[bytes], bool]:

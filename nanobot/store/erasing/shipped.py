@@ -7,6 +7,7 @@ from pathlib import Path
 from nanobot.forgotten import Shipped, plain
 
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_HEAD = re.compile(r"^[a-z]+: (.+)$", re.MULTILINE)  # a skill's head is also read without its keys
 _EXAMPLE = ("- ", "* ")
 
 
@@ -22,6 +23,7 @@ def shipped_in(template: Path, *more: str) -> Shipped:
         text = path.read_text(encoding="utf-8")
         passages += [tuple(line.strip() for line in comment[0].split("\n")) for comment in _COMMENT.finditer(text)]
         lines.update(_lines(text))
+        lines.update(plain(value) for value in _HEAD.findall(text))
     names = frozenset(path.relative_to(template).as_posix() for path in files)
     return Shipped(frozenset(lines - {""}), names, tuple(passages))
 
