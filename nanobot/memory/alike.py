@@ -19,6 +19,10 @@ _DATE = re.compile(
     r"|(?:周|星期|礼拜)[一二三四五六日天]|今[天年]|明[天年]|昨天|去年|上午|下午|早上|晚上|春|夏|秋|冬",
     re.IGNORECASE,
 )
+_OPEN_TIME = re.compile(
+    r"\b(?:today|morning|noon|evening|night|am|pm|weekly|daily|monthly|yearly)\b|今[天年]|上午|下午|早上|晚上",
+    re.IGNORECASE,
+)
 _NEGATION = re.compile(
     r"\b(?:not?|never|none|nor|neither|nothing|nobody|without|cannot|stop(?:s|ped)?|quit|no longer)\b|n['\u2019]t\b"
     r"|[不没沒未别別无無非勿莫]",
@@ -40,21 +44,29 @@ def overlap(one: str, other: str) -> float:
     return len(a & b) / min(len(a), len(b)) if a and b else 0.0
 
 
-def difference(one: str, other: str) -> Difference | None:
+def difference(one: str, other: str, *, in_passing: bool = False) -> Difference | None:
     """In what two texts that speak of the same thing differ, so that one of them cannot stand for both.
 
     In scripts without capitals and blanks a name cannot be told from other words, so that any word counts as one.
+    If the other says it `in_passing`, it may hold more such words, and more times that leave the day open.
     """
+    open_times = _found(_OPEN_TIME, other) if in_passing else set()
     patterns: tuple[tuple[Difference, re.Pattern[str]], ...] = (
         ("date", _DATE),
         ("number", _NUMBER),
         ("negation", _NEGATION),
     )
     for kind, pattern in patterns:
-        if _found(pattern, one) != _found(pattern, other):
+        mine, others = _found(pattern, one), _found(pattern, other)
+        is_said_otherwise = in_passing and kind == "negation" and mine and others  # "without sugar", "no sugar"
+        if mine != others - (open_times - mine) and not is_said_otherwise:
             return kind
-    is_other = _names(one) - _words(other) or _names(other) - _words(one) or _unspaced(one) != _unspaced(other)
-    return "name" if is_other else None
+    more = _unspaced(other) - _unspaced(one)
+    is_other_word = not _unspaced(one) <= _unspaced(other) or (more and not in_passing)
+    names = (_names(one) - _words(other)) | (_names(other) - _words(one))
+    if in_passing:
+        names = {name for name in names if not _UNSPACED.search(name)}
+    return "name" if is_other_word or names else None
 
 
 def _found(pattern: re.Pattern[str], text: str) -> set[str]:

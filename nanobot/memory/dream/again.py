@@ -7,9 +7,14 @@ from nanobot.memory.alike import content_words, difference, overlap
 from nanobot.memory.dream.evidence import Spoken
 from nanobot.memory.dream.origins import without_who
 from nanobot.memory.dream.refused import Refused
+from nanobot.memory.recall.synonyms import synonyms
 from nanobot.memory.tombstones import Tombstone
 
 _ALIKE = 0.5
+_FEW, _SAME = 2, 1 / 3
+"""So many words, and this share of them, say the same thing in other words; one alone may be about anything."""
+_TITLES = frozenset({"mr", "mrs", "ms", "dr", "prof"})
+_ASKS = re.compile(r"(?:[?？]|[吗呢])\s*$")
 _SENTENCE = re.compile(r"(?<=[.!?;])(?<!\bM[rs]\.)(?<!\bDr\.)(?<!\bMrs\.)\s+|(?<=[。！？；])")
 _OPENING = re.compile(
     r"(?:(?:no|nope|yes|yeah|oh|ok|okay|well|really|actually|sorry|again)\b\s*)+[,:]\s*|(?:不|不对|不是|是的|对|好的|其实)[，,]",
@@ -56,9 +61,19 @@ def _is_another(claim: str, undone: str) -> bool:
 
 
 def _says(said: str, claim: str) -> bool:
-    """Whether a sentence says just that."""
+    """Whether a sentence says that, be it in other words: it speaks of the same, and nothing in it says otherwise."""
     bare = without_who(claim)
-    return _share(claim, said) > _ALIKE and difference(bare, said[:1].lower() + said[1:]) is None
+    if _ASKS.search(said) or difference(_begun(bare), _begun(said), in_passing=True):
+        return False
+    words, there = content_words(bare) - _TITLES, content_words(said)
+    shared = sum(not there.isdisjoint({word, *synonyms().get(word, ())}) for word in words)
+    return shared > _ALIKE * len(words) or (shared >= _FEW and shared >= _SAME * len(words))
+
+
+def _begun(sentence: str) -> str:
+    """A sentence with a small letter at its beginning, where any word has a capital."""
+    text = sentence.lstrip()
+    return text[:1].lower() + text[1:]
 
 
 def _share(claim: str, said: str) -> float:

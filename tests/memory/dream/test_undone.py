@@ -1,5 +1,10 @@
 """What a person undid does not come back, unless something new speaks for it."""
 
+import pytest
+
+from nanobot.memory.dream.again import check_return
+from nanobot.memory.dream.evidence import Spoken
+from nanobot.memory.dream.refused import Refused
 from nanobot.memory.tombstones import Tombstone, bury, encode
 from nanobot.ports import Edit, Episode
 from tests.fakes.dreamers import add, data_of, keen, lazy, merge, note, remove, wants
@@ -49,6 +54,49 @@ async def test_new_words_may_and_the_commit_says_so(bedroom: Bedroom) -> None:
     [operation] = (await bedroom.commits())[0].operations
     assert operation.remark == "was undone on 2026-03-02; this evidence is new"
     assert "(undone before, but it came up again)" in report.told("en", report.changes[0].scope)
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("The user takes tea without sugar", "No sugar in my tea, please"),
+        ("The standup is at 9:30", "We do have our daily standup at 9:30 in the morning"),
+        ("The user is allergic to nuts", "I do have a nut allergy"),
+        ("Likes hiking in the Alps", "Going hiking in the Alps is what I love most"),
+        ("The user works nights at a hospital", "I am a nurse, on the night shift of the hospital"),
+        ("用户喜欢喝绿茶", "其实我每天都喝绿茶，很喜欢"),
+        ("用户对花生过敏", "医生说我确实对花生过敏"),
+    ],
+)
+def test_who_says_it_again_in_other_words_says_it(claim: str, said: str) -> None:
+    assert check_return(undone(claim), claim, [later(said)])
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("The landlord is Ms. Dahl.", "Is the landlord Ms. Dahl?"),
+        ("The landlord is Ms. Dahl.", "Ms. Dahl moved to Paris"),
+        ("The dentist is Dr. Kim", "Dr. Kim called me"),
+        ("The user takes tea without sugar", "I take my tea with sugar"),
+        ("The standup is at 9:30", "The standup is at 10:00"),
+        ("The user lives in Berlin", "Berlin is a nice city"),
+        ("用户喜欢喝绿茶", "我不喜欢喝绿茶"),
+        ("用户的狗叫皮皮", "皮皮是谁"),
+        ("用户住在上海", "我去上海出差"),
+    ],
+)
+def test_who_only_speaks_of_it_or_says_otherwise_does_not_say_it(claim: str, said: str) -> None:
+    with pytest.raises(Refused):
+        check_return(undone(claim), claim, [later(said)])
+
+
+def undone(claim: str) -> Tombstone:
+    return Tombstone(scope="owner", undone="add", at="2026-03-02T10:00:00+00:00", claim=claim, evidence=("m1",))
+
+
+def later(text: str) -> Spoken:
+    return Spoken(frozenset({"m2"}), "2026-03-02T11:00:00+00:00", text)
 
 
 async def test_words_that_do_not_say_it_do_not_bring_it_back(bedroom: Bedroom) -> None:
