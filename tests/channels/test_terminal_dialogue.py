@@ -126,7 +126,7 @@ def test_files_are_named() -> None:
 def test_there_is_something_to_stop_from_the_moment_one_has_spoken() -> None:
     dialogue = Dialogue(HERE, english)
     assert not dialogue.is_busy
-    dialogue.heard()
+    dialogue.heard("Hello")
     assert dialogue.is_busy
     dialogue.message(OutboundMessage(id="a", address=HERE, text="Done.", kind="notice"))
     assert not dialogue.is_busy
@@ -148,14 +148,14 @@ def test_a_question_of_a_tool_goes_on_waiting_when_something_else_is_said() -> N
     seen = Seen()
     seen.asks("May I?")
     assert seen.dialogue.choose("why?") is None
-    seen.dialogue.heard()
+    seen.dialogue.heard("And now?")
     assert seen.dialogue.question()[0] == Piece("May I?")
 
 
 def test_a_list_to_choose_from_lapses_when_something_else_is_said() -> None:
     seen = Seen()
     seen.asks("Which model?", reply_to="cli:test:1")
-    seen.dialogue.heard()
+    seen.dialogue.heard("And now?")
     assert seen.dialogue.question() == []
 
 

@@ -9,7 +9,6 @@ from nanobot.channels.terminal.screen import Piece
 from nanobot.i18n import Language, say
 from nanobot.messages import Address, OutboundMessage, Progress, Stats
 
-
 _COMMANDS = ("/", "／")
 
 

@@ -51,8 +51,10 @@ class Remembered:
     async def find(self, meant: Meant) -> Found:
         now = await self._going(meant)
         past = await self._past(meant, {(path, line) for path, _, line in now})
-        pieces = [Piece(f"{path}:{n}" if n else path, beginning(line), is_own=_is_own(path)) for path, n, line in now]
-        pieces += [Piece(path, beginning(line), is_past=True) for path, line in past]
+        pieces = [
+            Piece(f"{path}:{n}" if n else path, beginning(_said(line)), is_own=_is_own(path)) for path, n, line in now
+        ]
+        pieces += [Piece(path, beginning(_said(line)), is_past=True) for path, line in past]
         return Found(len(pieces), pieces)
 
     async def erase(self, meant: Meant) -> None:
@@ -133,6 +135,11 @@ class Remembered:
         for scope in scopes:
             if self.workspace.memory_of(scope).parent.is_dir():
                 await asyncio.to_thread(self.shelves.of(Scope(scope)).notebook.update)
+
+
+def _said(line: str) -> str:
+    """A line without its bullet."""
+    return line.lstrip("-*+ ") or line
 
 
 def _is_own(path: str) -> bool:
