@@ -54,7 +54,7 @@ async def look_at_memory(config: Config) -> Looked:
         Limits().stale_days,
         {"MEMORY.md": budget.memory, "USER.md": budget.user, "SOUL.md": budget.soul, "note": Limits().note},
     )
-    ailments = list(examine(files, await _past(versions), norms, clock.now()))
+    ailments = list(examine(files, await _past(versions, files), norms, clock.now()))
     own = {path: data for path, data in files.items() if path != workspace.soul.name}  # that is for everybody
     with _searching(workspace, clock.now()) as search:
         seen = list(leaks(_by_scope(own), _prompts(config, workspace, _by_scope(own)), search))
@@ -72,14 +72,14 @@ def _is_memory(path: str) -> bool:
     return is_remembered(PurePosixPath(path)) and not path.startswith(f"{FOLDER}/") and path.endswith(".md")
 
 
-async def _past(versions: VersionStore) -> Past:
+async def _past(versions: VersionStore, files: Mapping[str, bytes]) -> Past:
+    """What the history tells, if there is one that can be read. What is not in it yet was written by hand."""
     try:
         log = await versions.log()
-    except VersionError as error:
-        if error.kind in ("missing", "unknown"):
-            return Past()
-        raise
-    written: dict[str, list[str]] = {}
+        latest = await versions.files_at(log[0].id) if log else {}
+    except VersionError:
+        return Past()
+    written = {path: list(lines_brought(latest.get(path), data)) for path, data in files.items()}
     for version in log:
         if version.author == "person":
             _, diffs = await versions.show(version.id)

@@ -25,19 +25,22 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(args: argparse.Namespace) -> int:
     """Print every finding; 1 if one of them is a problem."""
+    import logging
     from collections import Counter
 
     from nanobot.i18n import say
     from nanobot.ops.doctor import Verdict, examine
 
+    logging.getLogger("nanobot").addHandler(logging.NullHandler())  # what stores would warn of, findings say
     loaded = _loaded(args)
     language = language_here("auto" if isinstance(loaded, ConfigError) else loaded.config.language)
     seen: Counter[Verdict] = Counter()
-    for check, findings in examine(memory_checks(args) if args.what else _checks(args, loaded)):
+    for check, findings in examine(memory_checks(args, language) if args.what else _checks(args, loaded)):
         for finding in findings:
             seen[finding.verdict] += 1
             said = say(finding.sentence, language, **finding.values)
-            print(f"[{say(f'doctor.{finding.verdict}', language)}] {say(check.title, language)}: {said}")
+            verdict = say(f"doctor.{finding.verdict}", language)
+            print(say("doctor.line", language, verdict=verdict, title=say(check.title, language), said=said))
     problems, warnings = seen[Verdict.PROBLEM], seen[Verdict.WARNING]
     summary = "some_problems" if problems else "some_warnings" if warnings else "all_well"
     print(say(f"doctor.{summary}", language, problems=problems, warnings=warnings))
@@ -67,6 +70,7 @@ def _checks(args: argparse.Namespace, loaded: "Loaded | ConfigError") -> "list[C
         Check("doctor.workspace", lambda: files.workspace(workspace)),
         Check("doctor.privacy", lambda: files.privacy((home.root, workspace))),
         Check("doctor.sessions", lambda: _look_at_sessions(workspace)),
+        Check("doctor.memory", lambda: _look_at_memory(workspace)),
         Check("doctor.disk", lambda: machine.disk(workspace)),
         Check("doctor.model", lambda: _look_at_model(args, loaded)),
     ]
@@ -106,13 +110,11 @@ def _reads_key_in_plain_text(preset: "ModelPreset") -> str | None:
 
 def _look_at_sessions(workspace: "Path") -> "Iterator[Finding]":
     import asyncio
-    import logging
 
     from nanobot.ops.checks import sessions
     from nanobot.store.sessions import SessionManager
     from nanobot.workspace import Workspace
 
-    logging.getLogger("nanobot").addHandler(logging.NullHandler())  # what the store would warn of, a finding says
     space = Workspace(workspace)
     store = SessionManager(space)
 
@@ -122,6 +124,21 @@ def _look_at_sessions(workspace: "Path") -> "Iterator[Finding]":
         return await store.list()
 
     yield from sessions.sessions(space.sessions, asyncio.run(rows()))
+
+
+def _look_at_memory(workspace: "Path") -> "Iterator[Finding]":
+    import asyncio
+
+    from nanobot.app.upkeep import look_at_upkeep
+    from nanobot.ops.checks import memory
+    from nanobot.workspace import Workspace
+
+    space = Workspace(workspace)
+    if space.root.is_dir():  # else the check of the workspace says what there is to say
+        seen = asyncio.run(look_at_upkeep(space))
+        git_dir = space.versions_aside if space.versions_aside.is_dir() else space.versions
+        yield from memory.history(seen.history, seen.detail, git_dir)
+        yield from memory.upkeep(seen.bad_lines, space.history, seen.dream, is_forgetting=seen.is_forgetting)
 
 
 def _look_at_model(args: argparse.Namespace, loaded: "Loaded | ConfigError") -> "Iterator[Finding]":

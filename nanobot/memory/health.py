@@ -85,9 +85,11 @@ def examine(files: Mapping[str, bytes], past: Past, norms: Norms, now: datetime)
         by_scope[scope_of(PurePosixPath(path))] += said
     sourced, ages = _sourced(past), Ages(past.versions)
     for said in by_scope.values():
-        yield from _pairs(said)
-        for line in said:
-            yield from _alone(line, ages, norms, now)
+        yield from (ailment for line in said for ailment in _secret(line))
+        open_lines = [line for line in said if not refusal(line.text)]  # a secret is not shown again
+        yield from _pairs(open_lines)
+        for line in open_lines:
+            yield from _old(line, ages, norms, now)
             known = {(line.path, compared(line.text)), (line.path, "")}
             if past.versions and not known & sourced:
                 yield Ailment("unsourced", line)
@@ -105,9 +107,12 @@ def _oversized(path: str, data: bytes, norms: Norms) -> Iterator[Ailment]:
         yield Ailment("oversized", Said(path, 1, name), detail=f"{len(data):,} > {budget:,}")
 
 
-def _alone(line: Said, ages: Ages, norms: Norms, now: datetime) -> Iterator[Ailment]:
+def _secret(line: Said) -> Iterator[Ailment]:
     if kind := refusal(line.text):
-        yield Ailment("secret", Said(line.path, line.number, ""), detail=kind.replace("_", " "))
+        yield Ailment("secret", Said(line.path, line.number, ""), detail=kind)
+
+
+def _old(line: Said, ages: Ages, norms: Norms, now: datetime) -> Iterator[Ailment]:
     age = ages.of_line(line.path, line.text)
     if age and now - age.confirmed > timedelta(days=norms.stale):
         yield Ailment("stale", line, detail=str((now - age.confirmed).days))

@@ -83,6 +83,15 @@ def decode(line: bytes) -> Episode:
     )
 
 
+def is_readable(line: bytes) -> bool:
+    """Whether it is an episode."""
+    try:
+        decode(line)
+    except ValueError:
+        return False
+    return True
+
+
 def head(line: bytes) -> Head:
     """Number, session and scope of a line. Raises ValueError."""
     return _read(_head, line)

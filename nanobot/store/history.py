@@ -8,6 +8,7 @@ from typing import TypeVar
 from nanobot.authority import Scope
 from nanobot.errors import StoreError
 from nanobot.ports import Episode
+from nanobot.store import episode_lines
 from nanobot.store.history_file import HistoryFile
 from nanobot.uncancelled import to_the_end
 from nanobot.workspace import Workspace
@@ -61,3 +62,18 @@ class History:
             return await asyncio.to_thread(work)
         except OSError as error:
             raise StoreError(f"{self._path} could not be read or written: {error.strerror or error}") from error
+
+
+async def bad_lines(workspace: Workspace) -> int:
+    """How many lines cannot be read. Raises StoreError."""
+    return await asyncio.to_thread(_bad_lines, workspace.history)
+
+
+def _bad_lines(path: Path) -> int:
+    try:
+        with path.open("rb") as file:
+            return sum(bool(line.strip()) and not episode_lines.is_readable(line) for line in file)
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise StoreError(f"{path} could not be read: {error.strerror or error}") from error

@@ -16,6 +16,7 @@ from nanobot.errors import StoreError
 from nanobot.ops.checks import endpoint, engine, files, machine, sessions
 from nanobot.ops.doctor import Check, Finding, Verdict, examine, ok
 from nanobot.transcript import SessionInfo
+from nanobot.workspace import Workspace
 
 
 class Heard(NamedTuple):
@@ -128,7 +129,7 @@ def test_a_key_that_is_refused_is_a_problem_and_is_not_shown(
     said = capsys.readouterr().out
     assert "[problem] Model:" in said
     assert "does not accept the key (401). Check api_key" in said
-    assert "1 problem(s)" in said
+    assert "1 problem and" in said
     assert "s3cret" not in said
 
 
@@ -155,7 +156,7 @@ def test_a_line_that_cannot_be_read_is_found_and_left_where_it_is(
     before = log.read_bytes()
     main(["doctor"])
     out, err = capfd.readouterr()
-    assert "[warning] Conversations: 1 line(s) of cli:default cannot be read" in out
+    assert "[warning] Conversations: 1 line of cli:default cannot be read" in out
     assert err == ""
     assert log.read_bytes() == before
 
@@ -165,7 +166,7 @@ def test_it_speaks_chinese_to_those_who_do(
 ) -> None:
     monkeypatch.setenv("LANG", "zh_CN.UTF-8")
     main(["doctor"])
-    assert "[正常] 工作区:" in capsys.readouterr().out
+    assert "[正常] 工作区：" in capsys.readouterr().out
     (home / "config.yaml").write_text("language: en\n")
     main(["doctor"])
     assert "[ok] Workspace:" in capsys.readouterr().out
@@ -352,7 +353,31 @@ def test_memory_is_looked_at_line_by_line(private_home: Path, capsys: pytest.Cap
     assert main(["doctor", "memory"]) == 1
 
     told = capsys.readouterr().out
-    assert "memory/MEMORY.md:3 holds what looks like a secret (password)" in told
+    assert "memory/MEMORY.md:3 holds what looks like a password or a code. Delete" in told
     assert "memory/MEMORY.md:5 says what memory/MEMORY.md:4 says: - Tea." in told
     assert "2 memories were tried against each other: none is seen from another." in told
     assert "hunter2" not in told
+
+
+def test_how_memory_is_kept_is_looked_at(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    space = Workspace(home / "workspace")
+    main(["doctor"])
+    assert "[ok] Memory: Its history begins with the first conversation." in capsys.readouterr().out
+
+    space.versions.mkdir(parents=True)
+    (space.versions / "config").write_text("[nanobot]\n")
+    space.history.write_text("not json\n")
+    space.state.mkdir(parents=True)
+    space.forgetting.write_text("{}")
+    space.dreams.write_text(json.dumps({"failure": "model:auth", "failures": 2, "set_aside": [7]}))
+    assert main(["doctor"]) == 1
+    told = capsys.readouterr()
+    for words in (
+        "[problem] Memory: Its history cannot be read",
+        f"1 line of {space.history} cannot be read; I skip it",
+        "Dream failed 2 times in a row",
+        "1 summary of what was said the model could not deal with (7)",
+        "not gone everywhere yet",
+    ):
+        assert words in told.out
+    assert told.err == ""

@@ -9,6 +9,7 @@ from pathlib import Path
 from nanobot.ops.doctor import Finding, ok, problem, warning
 
 _OLDEST_PYTHON = (3, 11)
+_MUCH = 10 << 30
 _LITTLE = 500 << 20
 _TOO_LITTLE = 50 << 20
 
@@ -38,7 +39,7 @@ def disk(path: Path) -> Iterator[Finding]:
     """Whether there is room where this path is, or will be."""
     there = next(folder for folder in (path, *path.parents) if folder.exists())
     free = shutil.disk_usage(there).free
-    values = {"path": there, "free": f"{free >> 20:,} MB"}
+    values = {"path": there, "free": f"{free >> 30:,} GB" if free >= _MUCH else f"{free >> 20:,} MB"}
     if free < _TOO_LITTLE:
         yield problem("doctor.disk_full", **values)
     elif free < _LITTLE:

@@ -1,9 +1,15 @@
-"""Checks of memory: its health line by line, and that nobody sees another's."""
+"""Checks of memory: how it is kept, its health line by line, and that nobody sees another's."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
 from nanobot.ops.doctor import Finding, ok, problem, warning
+from nanobot.ports import DreamRecord
+
+Kept = Literal["ok", "none", "new", "broken"]
+"""How the history of memory is: read without fault, no git, not begun, or not to be read."""
 
 MOST = 10
 """Lines that are listed of each kind."""
@@ -18,6 +24,30 @@ class Row:
     values: Mapping[str, object]
 
 
+def history(kept: Kept, detail: str, path: Path) -> Iterator[Finding]:
+    """Whether changes can be traced and taken back; `detail` is what git said, `path` where it keeps them."""
+    match kept:
+        case "ok" | "new":
+            yield ok(f"doctor.history_{kept}")
+        case "none":
+            yield warning("doctor.history_none")
+        case "broken":
+            yield problem("doctor.history_broken", error=detail, path=path)
+
+
+def upkeep(bad_lines: int, episodes: Path, dream: DreamRecord, *, is_forgetting: bool) -> Iterator[Finding]:
+    """Work on memory that is behind, or was given up; `bad_lines` of the file of episodes cannot be read."""
+    if bad_lines:
+        yield warning("doctor.episodes_bad", count=bad_lines, path=episodes)
+    if dream.failures:
+        yield warning("doctor.dream_failed", count=dream.failures)
+    if dream.set_aside:
+        numbers = ", ".join(map(str, dream.set_aside[-MOST:]))
+        yield warning("doctor.dream_set_aside", count=len(dream.set_aside), numbers=numbers)
+    if is_forgetting:
+        yield warning("doctor.forgetting")
+
+
 def health(rows: Iterable[Row], lines: int) -> Iterator[Finding]:
     """What stands in memory and should not, or not like that; `lines` were looked at."""
     by_kind: dict[str, list[Row]] = {}
@@ -30,7 +60,7 @@ def health(rows: Iterable[Row], lines: int) -> Iterator[Finding]:
             says = problem if kind == "secret" else warning
             yield says(f"doctor_memory.{kind}", place=row.place, **row.values)
         if len(found) > MOST:
-            yield warning("doctor_memory.more", kind=kind, count=len(found) - MOST)
+            yield warning("doctor_memory.more", count=len(found) - MOST)
 
 
 def privacy(leaks: Sequence[Row], scopes: int) -> Iterator[Finding]:
