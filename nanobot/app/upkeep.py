@@ -44,4 +44,4 @@ async def _history(workspace: Workspace) -> tuple[Kept, str]:
     except VersionError as error:
         if error.kind == "unknown":
             return "new", ""
-        return ("none" if error.kind == "missing" else "broken"), str(error).removeprefix(f"{error.kind}: ")
+        return ("none" if error.kind == "missing" else "broken"), error.detail

@@ -43,7 +43,7 @@ class HistoryState:
         if problem.startswith(_NO_GIT):
             yield call.say("history.status_none")
         elif problem and scope.is_owner:
-            yield call.say("history.status_problem", problem=problem)
+            yield call.say("history.status_problem", problem=problem.partition(": ")[2] or problem)
         for path in _own(skipped, scope)[:_MOST_SKIPPED]:
             yield call.say("history.status_skipped", file=path, reason=call.say(f"history.skipped_{skipped[path]}"))
 
