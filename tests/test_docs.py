@@ -22,6 +22,7 @@ PAGES = sorted(
 
 _FENCE = re.compile(r"^(```+)(\w*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
+_PATH = re.compile(r"`([\w/*-]+(?:\.py|\.toml|\.md|/))`")
 _HEADING = re.compile(r"^#+ ", re.MULTILINE)
 _AT_THE_SHELL = re.compile(r"\bnanobot ([a-z]+)((?: [a-z-]+)*)")
 
@@ -128,6 +129,25 @@ def test_the_catalogues_hold_the_same_sentences_with_the_same_values() -> None:
     assert {key: placeholders(text) for key, text in english.items()} == {
         key: placeholders(text) for key, text in chinese.items()
     }
+
+
+def test_every_place_on_the_map_exists() -> None:
+    named = _PATH.findall(text_of("docs/architecture.md"))
+    here = [ROOT, ROOT / "nanobot", ROOT / "nanobot" / "channels"]
+
+    assert len(named) > 100
+    assert [
+        path
+        for path in named
+        if not any((root / path).exists() for root in here)
+        and ("/" in path.rstrip("/") or not any(here[1].rglob(path.rstrip("/"))))
+    ] == []
+
+
+def test_every_package_is_on_the_map() -> None:
+    packages = {path.parent.name for path in (ROOT / "nanobot").glob("*/__init__.py")}
+
+    assert [name for name in packages if f"| `{name}/`" not in text_of("docs/architecture.md")] == []
 
 
 def test_every_decision_has_a_number_of_its_own_and_says_it_in_the_title() -> None:

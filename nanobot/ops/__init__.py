@@ -1,1 +1,1 @@
-"""Looking after a running bot: checks, clock, locks."""
+"""Looking after a running bot: checks, clock, health, logs, restarts, and the line to it."""
