@@ -81,8 +81,9 @@ def _refused(args: argparse.Namespace, asked: "Asked", language: "Language") -> 
 def _without_asking(args: argparse.Namespace) -> str:
     import shlex
 
-    scope = ["--scope", args.scope] if args.scope else []
-    return shlex.join(["nanobot", "memory", "forget", "--yes", *scope, *args.words])
+    given = ("workspace", "config", "scope")
+    options = [part for name in given if (value := getattr(args, name)) for part in (f"--{name}", str(value))]
+    return shlex.join(["nanobot", "memory", "forget", "--yes", *options, *args.words])
 
 
 def _opened(config: "Config", args: argparse.Namespace) -> "AbstractAsyncContextManager[Do]":

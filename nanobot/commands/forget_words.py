@@ -57,7 +57,7 @@ class Words:
         yield from (self._place(place, count) for place, count in counts.items() if count)
 
     def _place(self, place: str, count: int) -> str:
-        return f"- {self.say(f'place_{place}')}: {count:,}"
+        return f"- {self.say('counted', place=self.say(f'place_{place}'), count=f'{count:,}')}"
 
     def _shown(self, pieces: Sequence[Piece]) -> Iterator[str]:
         """Each with the place where it stands: all that stands in people's own files, the first of others."""
@@ -65,7 +65,7 @@ class Words:
         shown = [*own[:MOST_OWN], *others[:MOST_SHOWN]]
         for piece in shown:
             where = f"{piece.where}{self.say('past') if piece.is_past else ''}"
-            yield f"  - {where}: {piece.text}" if piece.text else f"  - {where}"
+            yield f"  - {self.say('stands', where=where, text=piece.text) if piece.text else where}"
         if len(pieces) > len(shown):
             yield f"  - {self.say('more_lines', count=len(pieces) - len(shown))}"
 

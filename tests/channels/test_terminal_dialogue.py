@@ -159,6 +159,23 @@ def test_a_list_to_choose_from_lapses_when_something_else_is_said() -> None:
     assert seen.dialogue.question() == []
 
 
+def test_a_list_to_choose_from_stays_open_while_other_commands_are_used() -> None:
+    seen = Seen()
+    seen.asks("Which model?", reply_to="cli:test:1")
+    seen.dialogue.heard("/status")
+    seen.answers("All is well.")
+    assert seen.texts[-1] == "The question above is still open: 1. Once  2. For this session  3. No"
+    assert seen.dialogue.choose("1") == ("Which model?", "once")
+
+
+def test_a_newer_list_takes_the_place_of_an_older_one() -> None:
+    seen = Seen()
+    seen.asks("Which model?", reply_to="cli:test:1")
+    seen.dialogue.heard("/dream-restore")
+    seen.asks("Which version?", reply_to="cli:test:2")
+    assert seen.dialogue.choose("1") == ("Which version?", "once")
+
+
 def test_the_question_of_a_turn_that_has_ended_is_over() -> None:
     seen = Seen()
     seen.asks("May I?")

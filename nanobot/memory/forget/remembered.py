@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
 from nanobot.authority import Scope
 from nanobot.errors import VersionError
@@ -25,6 +26,8 @@ MOST_STONES = 500
 
 _OWN = ("AGENTS.md", "SOUL.md", "TOOLS.md")
 _SUBJECT = "Something was forgotten"
+
+T = TypeVar("T")
 
 Stones = Mapping[str, str]
 """The tombstones that a forget leaves, by path, as they stand in their files: nothing but salted hashes."""
@@ -55,6 +58,7 @@ class Remembered:
             Piece(f"{path}:{n}" if n else path, beginning(_said(line)), is_own=_is_own(path)) for path, n, line in now
         ]
         pieces += [Piece(path, beginning(_said(line)), is_past=True) for path, line in past]
+        pieces = pieces or list(await self._told(meant))
         return Found(len(pieces), pieces)
 
     async def erase(self, meant: Meant) -> None:
@@ -115,12 +119,16 @@ class Remembered:
             if not path.startswith(f"{tombstones.FOLDER}/"):
                 found.update(dict.fromkeys((path, line) for _, line in rewriting.going(path, data)))
 
-        try:
-            await self.versions.look_back(look)
-        except VersionError as error:
-            if error.kind not in ("missing", "unknown"):
-                raise
+        await _if_kept(self.versions.look_back(look))
         return [each for each in found if each not in known]
+
+    async def _told(self, meant: Meant) -> Sequence[Piece]:
+        """What versions say of themselves and must not any more, where no line of theirs tells of it."""
+        rewriting = Rewriting(meant)
+        versions = await _if_kept(self.versions.log()) or ()
+        place = f"{self.workspace.memory.name}/{self.workspace.versions.name}"
+        told = [version.message for version in versions if rewriting.is_told_by(version.message)]
+        return [Piece(place, beginning(message.partition("\n")[0])) for message in told]
 
     async def _without_history(self, rewriting: Rewriting) -> None:
         files = await self.versions.files()
@@ -135,6 +143,16 @@ class Remembered:
         for scope in scopes:
             if self.workspace.memory_of(scope).parent.is_dir():
                 await asyncio.to_thread(self.shelves.of(Scope(scope)).notebook.update)
+
+
+async def _if_kept(work: Awaitable[T]) -> T | None:
+    """What comes of it; None where no history is kept."""
+    try:
+        return await work
+    except VersionError as error:
+        if error.kind not in ("missing", "unknown"):
+            raise
+    return None
 
 
 def _said(line: str) -> str:

@@ -17,6 +17,7 @@ from nanobot.workspace import is_note, scope_of
 _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _FIXED = frozenset({"MEMORY.md", "USER.md", "SOUL.md"})
 _SKILLS = "skills"
+_OURS = ("base", "hand", "forget", "undo", "restore")
 _FENCE = "---"
 _HEAD = re.compile(
     r"(?:name|summary|description|updated|relations):\s*"
@@ -67,7 +68,7 @@ class Rewriting:
         lines = [
             (number, line.strip())
             for number, (line, goes) in enumerate(self._lines(path, text), 1)
-            if (goes or is_whole) and line.strip()
+            if (goes or is_whole) and line.strip() not in ("", _FENCE)
         ]
         return lines or [(0, path)] * is_whole
 
@@ -83,6 +84,12 @@ class Rewriting:
             return self._free(followed) if self._meant.of_owner else followed
         new = self._commit(commit)
         return followed if new == commit else commits.write(new)
+
+    def is_told_by(self, message: str) -> bool:
+        """Whether what a version says of itself must not stay as it is; of some the program writes all of it."""
+        commit = commits.parse(message)
+        is_ours = commit is not None and commit.kind in _OURS
+        return not is_ours and self._meant.traces.may_name(message) and self.message(message, {}) != message
 
     def _commit(self, commit: Commit) -> Commit:
         meant = self._meant

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from nanobot.errors import StoreError
-from nanobot.ports import Found, Meant
+from nanobot.ports import Found, Meant, Piece
 from nanobot.store.erasing.log import lines_without, look, rewrite
 from nanobot.store.erasing.messages import Changing
 from nanobot.store.jsonl import torn_path
@@ -62,9 +62,11 @@ class ErasableSessions:
     def _find(self, meant: Meant) -> Found:
         """A conversation whose name tells it stays: it goes by its key."""
         every = list(self._files.all())
-        count = sum(self._changes(key, path, meant) for key, path in every) + self._rest(meant, write=False)
+        counts = {key: self._changes(key, path, meant) for key, path in every}
+        only_cut = [key for key, count in counts.items() if count and key not in {*meant.dropped, *meant.blanked}]
+        count = sum(counts.values()) + self._rest(meant, write=False)
         named = [f"{path}:1" for key, path in every if meant.of_owner and meant.traces.name(_as_words(key))]
-        return Found(count, left=named)
+        return Found(count, [Piece(key) for key in only_cut], named)
 
     def _changes(self, key: str, path: Path, meant: Meant) -> int:
         """How many lines of a conversation go, or change."""

@@ -29,7 +29,7 @@ class ErasableTexts:
 
     def _find(self, meant: Meant) -> Found:
         pieces = [
-            Piece(f"{path.name}:{number}", beginning(line), is_own=True)
+            Piece(f"{path.name}:{number}", beginning(line.lstrip("-*+ ")), is_own=True)
             for path, lines, named in self._each(meant)
             for number, (line, is_meant) in enumerate(zip(lines, named, strict=True), 1)
             if is_meant

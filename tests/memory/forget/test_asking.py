@@ -1,11 +1,12 @@
 """The two steps of /forget: who may say yes to what, until when, and how."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
-from nanobot.commands.forget import VALID, forget_command
+from nanobot.commands.forget import VALID, forget_command, forget_lines
 from nanobot.commands.router import Answer, Call
 from nanobot.i18n import Language
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
@@ -109,6 +110,87 @@ async def test_much_goes_only_if_the_number_is_typed(chat: Chat) -> None:
     assert wrong.failed
     assert done.text.startswith("Forgotten:")
     assert await chat.house.said("cli:long") == []
+
+
+async def test_a_yes_without_its_code_answers_what_is_open_there(chat: Chat) -> None:
+    shown = await chat.type(SECRET)
+    assert (await chat.type("yes", sender="8")).failed
+    assert (await chat.type("yes", address=replace(OWNER_TELEGRAM, chat="9"))).failed
+
+    done = await chat.type("yes")
+
+    assert (shown.yes, shown.no) == tuple(button.value for button in shown.buttons)
+    assert done.text.startswith("Forgotten:")
+
+
+@pytest.mark.parametrize(("word", "language"), [("yes", "en"), ("no", "en"), ("是", "zh"), ("ok", "en")])
+async def test_an_answer_to_nothing_is_not_searched_for(chat: Chat, word: str, language: Language) -> None:
+    await chat.house.say("cli:default", user("y1", "y2", f"{word}, so be it"))
+
+    told = await chat.type(word, language=language)
+
+    assert told.failed
+    assert told.buttons == ()
+    assert ("quotation marks" if language == "en" else "“引号”") in told.text
+    assert (await chat.type(f'"{word}"')).buttons != ()
+
+
+async def test_words_that_begin_with_yes_are_words(chat: Chat) -> None:
+    await chat.house.say("cli:default", user("y1", "y2", "I watched Yes Minister"))
+
+    assert "I watched Yes Minister" in (await chat.type("yes minister")).text
+
+
+async def test_much_needs_its_number_also_without_the_code(chat: Chat) -> None:
+    await chat.house.say("cli:long", *(line for n in range(30) for line in _turn(n)))
+    await chat.type("tulips")
+
+    assert "/forget yes" in (await chat.type("yes")).text
+    assert (await chat.type("yes 60")).text.startswith("Forgotten:")
+
+
+async def test_a_question_outlives_the_process_and_leaves_nothing(chat: Chat) -> None:
+    token = token_of(await chat.type(SECRET))
+
+    done = await Chat(chat.house).type(f"yes {token}")
+
+    assert done.text.startswith("Forgotten:")
+    assert not chat.house.space.forget_questions.exists()
+
+
+async def test_what_others_have_asked_in_the_same_words_goes_with_it(chat: Chat) -> None:
+    await chat.type(SECRET, sender="8")
+    token = token_of(await chat.type(SECRET))
+
+    await chat.type(f"yes {token}")
+
+    assert not chat.house.space.forget_questions.exists()
+
+
+async def test_a_yes_pressed_twice_erases_once(chat: Chat) -> None:
+    token = token_of(await chat.type(SECRET))
+
+    first, second = await asyncio.gather(chat.type(f"yes {token}"), chat.type(f"yes {token}"))
+
+    assert first.text.startswith("Forgotten:")
+    assert second.failed
+
+
+async def test_what_is_not_done_is_told_by_status_until_it_is(chat: Chat) -> None:
+    lines = forget_lines(chat.house.bot().forgetting)
+    message = InboundMessage(
+        id="s1", address=OWNER_TELEGRAM, sender=Sender("7"), authority=OWNER_IN_TERMINAL, text="/status"
+    )
+    status = Call(message, "", "en")
+    assert await lines(status) == []
+    lock = chat.house.space.versions / "index.lock"
+    lock.touch()
+    await chat.type(f"yes {token_of(await chat.type(SECRET))}")
+
+    assert "not erased everywhere yet" in (await lines(status))[0]
+    lock.unlink()
+    await chat.house.bot().forgetting.resume()
+    assert await lines(status) == []
 
 
 async def test_what_was_said_between_showing_and_the_yes_goes_too(chat: Chat) -> None:

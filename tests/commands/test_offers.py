@@ -1,0 +1,83 @@
+"""What a bare yes or no stands for, and when it does not any more."""
+
+from dataclasses import replace
+
+import pytest
+
+from nanobot.authority import OWNER_IN_TERMINAL, Scope
+from nanobot.commands.offers import Offers
+from nanobot.commands.router import Answer
+from nanobot.ids import new_id
+from nanobot.messages import Address, Attachment, Button, InboundMessage, Sender
+
+ASKED = Answer("Shall I?", yes="/forget yes AB23", no="/forget no AB23")
+LIST = Answer("Which one?", [Button("a", "/model a")])
+NONE = ""
+
+
+def typed(text: str) -> InboundMessage:
+    return InboundMessage(
+        id="m", address=Address("telegram", "7"), sender=Sender("7"), authority=OWNER_IN_TERMINAL, text=text
+    )
+
+
+@pytest.fixture
+def offers() -> Offers:
+    """In which one question is open."""
+    offers = Offers()
+    offers.made(typed("/forget x"), ASKED)
+    return offers
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("yes", ASKED.yes),
+        ("是", ASKED.yes),
+        ("Y!", ASKED.yes),
+        ("no", ASKED.no),
+        ("不", ASKED.no),
+        ("yes, but", "yes, but"),
+    ],
+)
+def test_a_bare_yes_or_no_is_the_command(offers: Offers, text: str, meant: str) -> None:
+    assert offers.read(typed(text), NONE).text == meant
+
+
+def test_it_is_said_once(offers: Offers) -> None:
+    offers.read(typed("yes"), NONE)
+    assert offers.read(typed("yes"), NONE).text == "yes"
+
+
+def test_only_whoever_was_asked_answers_and_only_there(offers: Offers) -> None:
+    yes = typed("yes")
+    for other in (
+        replace(yes, sender=Sender("8")),
+        replace(yes, address=Address("telegram", "8")),
+        replace(yes, authority=replace(OWNER_IN_TERMINAL, scope=Scope.group("telegram", "7"))),
+        replace(yes, to_bot=False),
+        replace(yes, files=(Attachment("media/a.png"),)),
+        replace(yes, corrects="m0"),
+    ):
+        assert offers.read(other, NONE) is other
+    assert offers.read(yes, NONE).text == ASKED.yes
+
+
+def test_other_commands_leave_it_open_but_a_newer_question_does_not(offers: Offers) -> None:
+    offers.made(typed("/status"), Answer("All is well."))
+    assert offers.read(typed("yes"), NONE).text == ASKED.yes
+    offers.made(typed("/forget x"), ASKED)
+    offers.made(typed("/model"), LIST)
+    assert offers.read(typed("yes"), NONE).text == "yes"
+
+
+def test_it_is_over_when_the_bot_has_said_something_else(offers: Offers) -> None:
+    offers.lapse("telegram:7")
+    assert offers.read(typed("yes"), NONE).text == "yes"
+
+
+def test_of_two_questions_the_newer_one_is_meant(offers: Offers) -> None:
+    of_a_turn = new_id()
+    assert offers.read(typed("yes"), of_a_turn).text == "yes"
+    offers.made(typed("/forget y"), ASKED)
+    assert offers.read(typed("yes"), of_a_turn).text == ASKED.yes
