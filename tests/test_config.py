@@ -12,7 +12,7 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from nanobot.config import EMBEDDED, Config, ModelPreset, chosen, load, presets, use_model
+from nanobot.config import EMBEDDED, Config, ModelPreset, chosen, known, load, presets, secrets_of, use_model
 from nanobot.config.describing import schema
 from nanobot.config.kinds import Anything
 from nanobot.config.nodes import Node, Place, Scalar
@@ -25,7 +25,7 @@ from nanobot.workspace import Home
 Loads = Callable[..., Config]
 ENDPOINT = "models: {main: {base_url: http://127.0.0.1/v1, model: big}}\n"
 EXAMPLE = Path(__file__).parent.parent / "examples" / "config.yaml"
-EXAMPLE_ENV = {"EXAMPLE_API_KEY": "k", "TELEGRAM_TOKEN": "t", "DISCORD_TOKEN": "d"}
+EXAMPLE_ENV = {"EXAMPLE_API_KEY": "k", "TELEGRAM_TOKEN": "1:t", "DISCORD_TOKEN": "d.d"}
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_a_file_that_says_nothing_is_as_good_as_none(text: str, loads: Loads, ho
 
 
 def test_a_key_without_a_value_counts_as_left_out(loads: Loads) -> None:
-    config = loads("agent:\n  max_steps:\ntelegram:\n  token: t\n  owners:\n  proxy: null\n")
+    config = loads("agent:\n  max_steps:\ntelegram:\n  token: 1:t\n  owners:\n  proxy: null\n")
     assert config.agent.max_steps == 40
     assert config.telegram is not None
     assert config.telegram.owners == ()
@@ -128,7 +128,7 @@ def test_no_default_is_refused_when_it_is_written_down(loads: Loads) -> None:
 
 def test_secrets_are_not_part_of_what_a_log_would_show(loads: Loads) -> None:
     config = loads(
-        "telegram: {token: s3cret, webhook: {url: https://a.example, secret: s3cret}}\n"
+        "telegram: {token: '1:s3cret', webhook: {url: https://a.example, secret: s3cret}}\n"
         "models: {m: {base_url: http://h/v1, model: x, api_key: s3cret, extra_headers: {A: s3cret}}}"
     )
     assert "s3cret" not in repr(config)
@@ -191,7 +191,7 @@ def test_what_another_program_wrote_as_yaml_is_read_as_it_was_meant(value: objec
 
 
 def test_ids_are_alike_however_they_are_typed(loads: Loads) -> None:
-    telegram = loads("telegram: {token: t, owners: [42, '77', 42], groups: {-100: open, '7': reply}}").telegram
+    telegram = loads("telegram: {token: 1:t, owners: [42, '77', 42], groups: {-100: open, '7': reply}}").telegram
     assert telegram is not None
     assert telegram.owners == ("42", "77")
     assert telegram.groups == {"-100": "open", "7": "reply"}
@@ -199,12 +199,14 @@ def test_ids_are_alike_however_they_are_typed(loads: Loads) -> None:
 
 @pytest.mark.parametrize("name", ["'@Alice'", "'*'", "alice", "'42|alice'", "0", "4.2", "true", "[42]", "~"])
 def test_a_name_among_ids_is_an_error_that_asks_for_ids(name: str, refuses: Callable[..., str]) -> None:
-    message = refuses(f"discord:\n  token: t\n  owners:\n    - 42\n    - {name}\n")
+    message = refuses(f"discord:\n  token: t.t\n  owners:\n    - 42\n    - {name}\n")
     assert "discord.owners[1] on line 5 must be an id, which is a number such as 12345678" in message
 
 
 def test_a_group_is_named_by_its_id(refuses: Callable[..., str]) -> None:
-    assert "telegram.groups.family on line 1 must be an id" in refuses("telegram: {token: t, groups: {family: open}}")
+    assert "telegram.groups.family on line 1 must be an id" in refuses(
+        "telegram: {token: '1:t', groups: {family: open}}"
+    )
 
 
 @pytest.mark.parametrize("zone", ["Berlin", "Europe/Berln", "europe/berlin"])
@@ -256,7 +258,7 @@ def test_blanks_around_a_key_are_not_part_of_it(blank: str, loads: Loads) -> Non
         ("memory:\n  archive_after: 30\n", "memory.archive_after on line 2 must be a duration such as 90s, 30m,"),
         ("memory: {compact_at: .nan}", "memory.compact_at on line 1 must be a number such as 0.75; it is '.nan'"),
         ("memory: {budget: {soul: 16}}", "memory.budget.soul on line 1 must be a size such as 32KB"),
-        ("telegram: {token: t, owners: 42}", "telegram.owners on line 1 must be a list, each item an id"),
+        ("telegram: {token: '1:t', owners: 42}", "telegram.owners on line 1 must be a list, each item an id"),
         ("telegram: {owners: [1]}", "telegram on line 1 needs the key token"),
         ("gateway: {health: 18790}", "gateway.health on line 1 must be host:port, such as 127.0.0.1:18790, or off"),
         ("heartbeat: {hours: 25:00-26:00}", 'heartbeat.hours on line 1 must be hours such as "08:00-22:00"'),
@@ -277,7 +279,7 @@ def test_a_wrong_value_is_named_with_its_line_and_what_to_write(
     [
         ("modle: main", "modle on line 1 is not a key that nanobot knows; did you mean model?"),
         ("\nagent:\n  max-steps: 3", "agent.max-steps on line 3 is not a key that nanobot knows; did you mean max_"),
-        ("telegram: {token: t, allow: [1]}", "telegram.allow on line 1 is not a key that nanobot knows; here it knows"),
+        ("telegram: {token: '1:t', allow: [1]}", "telegram.allow on line 1 is not a key that nanobot knows; here it"),
         ("'': 1", "'' on line 1 is not a key that nanobot knows"),
     ],
 )  # fmt: skip
@@ -343,7 +345,7 @@ def test_a_value_behind_an_alias_is_named_where_the_alias_stands(refuses: Callab
     [
         "telegram: {token: [s3cret]}",
         "telegram: {token: s3cret but in two words}",
-        "telegram: {token: t, proxy: 'ftp://me:s3cret@h'}",
+        "telegram: {token: 1:t, proxy: 'ftp://me:s3cret@h'}",
         'models: {m: {base_url: http://h/v1, model: x, extra_headers: {A: "s3cret\\nX: y"}}}',
     ],
 )
@@ -389,9 +391,40 @@ def test_an_empty_variable_counts_as_a_value_left_out(loads: Loads) -> None:
 
 
 def test_a_variable_that_is_not_set_is_named(refuses: Callable[..., str]) -> None:
-    message = refuses("telegram:\n  token: ${TELEGRAM_TOKEN}\n")
-    assert "telegram.token on line 2 uses ${TELEGRAM_TOKEN}, but the environment has no TELEGRAM_TOKEN" in message
+    message = refuses("model:\n  ${MODEL}\n")
+    assert "model on line 1 uses ${MODEL}, but the environment has no MODEL" in message
     assert "between the braces stands the name of a variable" in refuses("model: ${A:-b}", A="x")
+
+
+def test_a_secret_whose_variable_is_not_set_matters_to_whoever_needs_it_only(loads: Loads) -> None:
+    config = loads(
+        ENDPOINT.replace("model: big", "model: big, api_key: '${KEY}', extra_headers: {A: '${KEY}'}")
+        + "telegram:\n  token: ${TELEGRAM_TOKEN}\n  owners: [7]\n"
+    )
+    assert config.telegram is not None
+    assert config.telegram.owners == ("7",)
+    with pytest.raises(
+        ConfigError, match=r"telegram\.token on line \d+ uses .*the environment has no TELEGRAM_TOKEN: set"
+    ):
+        known(config.telegram.token)
+    for secret in (config.models["main"].api_key, config.models["main"].extra_headers["A"]):
+        with pytest.raises(ConfigError, match="the environment has no KEY"):
+            known(secret)
+    assert secrets_of(config) == frozenset()
+    assert known(None) == ""
+    assert known("there") == "there"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("telegram: {token: hello}", "telegram.token on line 1 must be the bot's token, as @BotFather writes it"),
+        ("telegram:\n  token:\n", "needs the key token: The token that @BotFather gave"),
+        ("discord: {token: 123456789012345678}", "must be the bot's token, as the developer portal shows it under Bot"),
+    ],
+)
+def test_what_cannot_be_a_bots_token_is_refused_at_once(refuses: Callable[..., str], text: str, says: str) -> None:
+    assert says in refuses(text)
 
 
 def test_a_comment_is_no_place_for_variables(loads: Loads) -> None:
@@ -412,7 +445,7 @@ def test_the_environment_overrides_the_file(loads: Loads) -> None:
         ENDPOINT + "log: {level: info}\ntelegram: {token: '${NOT_SET}'}\n",
         NANOBOT_LOG__LEVEL="debug",
         NANOBOT_MODELS__MAIN__CONTEXT_WINDOW="64000",
-        NANOBOT_TELEGRAM__TOKEN="@looks: {like YAML"[:7],
+        NANOBOT_TELEGRAM__TOKEN="1:looks-well",
         NANOBOT_TELEGRAM__OWNERS="[42, '77']",
         NANOBOT_LIMITS__TOTAL="{cost_per_day: 2}",
         NANOBOT_SESSIONS__FSYNC="false",
@@ -422,7 +455,7 @@ def test_the_environment_overrides_the_file(loads: Loads) -> None:
     assert config.log.level == "debug"
     assert config.models["main"].context_window == 64000
     assert config.telegram is not None
-    assert config.telegram.token == "@looks:"
+    assert config.telegram.token == "1:looks-well"
     assert config.telegram.owners == ("42", "77")
     assert config.limits.total.cost_per_day == 2.0
     assert config.sessions.fsync is False

@@ -88,8 +88,9 @@ async def test_a_program_asks_one_question_and_the_bot_may_use_its_tools(
 def test_every_configuration_can_be_used_once_its_variables_are_set(
     example: str, private_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in (KEY, "TELEGRAM_TOKEN", "DISCORD_TOKEN"):
+    for name in (KEY, "TELEGRAM_TOKEN"):
         monkeypatch.setenv(name, "12345678:AAExampleExampleExampleExampleExample")
+    monkeypatch.setenv("DISCORD_TOKEN", "MTk4Example.Example.Example")
 
     assert main(["--config", str(EXAMPLES / example), "config", "check"]) == 0
     assert read(Home(private_home), EXAMPLES / example, None, os.environ).config.models

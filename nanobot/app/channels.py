@@ -11,7 +11,7 @@ from nanobot.channels.access import Door
 from nanobot.channels.delivery.deliverer import Deliverer
 from nanobot.channels.delivery.pace import DISCORD, TELEGRAM, Pace
 from nanobot.commands.router import Command
-from nanobot.config import Config
+from nanobot.config import Config, known
 from nanobot.i18n import Language
 from nanobot.llm.endpoint import Endpoint
 from nanobot.llm.transcribe import EndpointTranscriber
@@ -47,7 +47,7 @@ def build_transcriber(config: Config, clock: Clock) -> EndpointTranscriber | Non
     says = config.transcription
     if says is None:
         return None
-    return EndpointTranscriber(says.model, Endpoint(base_url=says.base_url, api_key=says.api_key or ""), clock)
+    return EndpointTranscriber(says.model, Endpoint(base_url=says.base_url, api_key=known(says.api_key)), clock)
 
 
 def _posts(config: Config, house: House) -> Iterator[Post]:
@@ -80,8 +80,10 @@ def _telegram(says: settings.Telegram, house: House) -> "Telegram":
     )
     menu = [MenuCommand(command.name, _help(command)) for command in house.commands]
     hook = says.webhook
-    webhook = Webhook(url=hook.url, listen=hook.listen, port=hook.port, secret=hook.secret) if hook else None
-    return Telegram(Access(token=says.token, api_base=says.api_base, proxy=says.proxy), around, menu, webhook)
+    webhook = (
+        Webhook(url=hook.url, listen=hook.listen, port=hook.port, secret=known(hook.secret) or None) if hook else None
+    )
+    return Telegram(Access(token=known(says.token), api_base=says.api_base, proxy=says.proxy), around, menu, webhook)
 
 
 def _discord(says: settings.Discord, house: House) -> "Discord":
@@ -99,7 +101,7 @@ def _discord(says: settings.Discord, house: House) -> "Discord":
     )
     catch_up = CatchUp(says.catch_up.messages, says.catch_up.age)
     menu = [MenuCommand(command.name, _help(command)) for command in house.commands]
-    return Discord(Settings(token=says.token, api_base=says.api_base, catch_up=catch_up), around, menu)
+    return Discord(Settings(token=known(says.token), api_base=says.api_base, catch_up=catch_up), around, menu)
 
 
 def _help(command: Command) -> Mapping[Language, str]:

@@ -4,7 +4,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from nanobot.agent.models import Models
-from nanobot.config import EMBEDDED, Config, ModelPreset, chosen, presets
+from nanobot.config import EMBEDDED, Config, ModelPreset, chosen, known, presets
 from nanobot.llm.endpoint import Endpoint
 from nanobot.llm.fallback import Fallback
 from nanobot.llm.local import WINDOW as LOCAL_WINDOW
@@ -33,18 +33,18 @@ def replay_bytes(config: Config) -> int:
 
 def build_models(config: Config, home: Home, workspace: Workspace, clock: Clock) -> Models:
     """Every preset with its fallbacks; none is made before it is used."""
-    known = presets(config, home)
+    configured = presets(config, home)
 
     @cache  # a model that is a fallback of several is loaded once
     def model(name: str) -> LLM:
-        return _model(name, known[name], workspace, clock)
+        return _model(name, configured[name], workspace, clock)
 
     def make(name: str) -> LLM:
         """The preset, and those that are asked when it fails."""
         models = [model(each) for each in dict.fromkeys([name, *config.fallbacks])]
         return Fallback(models, clock) if len(models) > 1 else models[0]
 
-    return Models({name: partial(make, name) for name in known}, chosen(config, home), SessionModels(workspace))
+    return Models({name: partial(make, name) for name in configured}, chosen(config, home), SessionModels(workspace))
 
 
 def _model(name: str, preset: ModelPreset, workspace: Workspace, clock: Clock) -> LLM:
@@ -63,9 +63,9 @@ def _model(name: str, preset: ModelPreset, workspace: Workspace, clock: Clock) -
         return LocalModel(info, None if preset.gguf == EMBEDDED else Path(preset.gguf), clock, preset.temperature)
     endpoint = Endpoint(
         base_url=preset.base_url or "",
-        api_key=preset.api_key or "",
+        api_key=known(preset.api_key),
         temperature=preset.temperature,
-        extra_headers=preset.extra_headers,
+        extra_headers={name: known(value) for name, value in preset.extra_headers.items()},
         extra_body=preset.extra_body,
         timeout=preset.timeout,
         idle_timeout=preset.idle_timeout,

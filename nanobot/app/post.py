@@ -7,7 +7,7 @@ from nanobot.channels.delivery.deliverer import Deliverer
 from nanobot.channels.platform import NOT_YET, Platform, PlatformStatus, RefusedTokenError
 from nanobot.ops.supervisor import Supervisor
 from nanobot.ports import Clock, Publish
-from nanobot.ports.gateway import ChannelState, State
+from nanobot.ports.gateway import OBSTACLES, ChannelState, State
 
 
 class ChatChannel(Platform, Protocol):
@@ -55,13 +55,14 @@ class Post:
         """How it is doing; both halves count."""
         status = self._channel.status()
         stopped = [half.trouble for half in (self.listening, self.delivering) if half.is_pausing]
+        obstacle = status.trouble if status.trouble in OBSTACLES else ""
         if self.listening.is_hopeless:
-            return self._state("refused", status, self.listening.trouble)
+            return self._state("refused", status, obstacle or self.listening.trouble)
         if stopped:
-            return self._state("trouble", status, stopped[0])
+            return self._state("trouble", status, obstacle or stopped[0])
         if status.since is not None:
             return self._state("up", status, status.trouble)
-        trouble = self.listening.trouble or status.trouble
+        trouble = obstacle or self.listening.trouble or status.trouble
         return self._state("starting", status) if trouble == NOT_YET else self._state("trouble", status, trouble)
 
     def _state(self, state: State, status: PlatformStatus, trouble: str = "") -> ChannelState:

@@ -22,7 +22,8 @@ class PlatformStatus:
     """How it is going with the platform.
 
     `bot` is the bot's name there ("@name"), once it is known; `since` the time from which it has been connected,
-    None while it is not; `trouble` says in a sentence what keeps it from hearing, "" if nothing does.
+    None while it is not; `trouble` says what keeps it from hearing, as an Obstacle (ports/gateway.py) or in a
+    sentence, "" if nothing does.
     """
 
     bot: str = ""

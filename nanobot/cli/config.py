@@ -27,11 +27,15 @@ def show(args: argparse.Namespace) -> int:
 
 
 def check(args: argparse.Namespace) -> int:
+    from nanobot.config.describing import unset_variables
     from nanobot.i18n import say
 
     loaded = loaded_of(args)
+    language = language_here(loaded.config.language)
     sentence = "doctor.config_ok" if loaded.path.exists() else "doctor.config_none"
-    print(say(sentence, language_here(loaded.config.language), path=loaded.path))
+    print(say(sentence, language, path=loaded.path))
+    if unset := unset_variables(loaded.root):
+        print(say("doctor.config_unset", language, keys=", ".join(unset)))
     return 0
 
 

@@ -8,7 +8,7 @@ from nanobot.commands.router import Call
 from nanobot.i18n import Language, say
 from nanobot.messages import InboundMessage, Sender
 from nanobot.ports.bus import Backlog, Trouble
-from nanobot.ports.gateway import ChannelState, GatewayState, LookAtGateway
+from nanobot.ports.gateway import OBSTACLES, ChannelState, GatewayState, LookAtGateway
 
 MOST_TROUBLES = 10
 
@@ -60,10 +60,22 @@ def channel_line(channel: ChannelState, language: Language) -> str:
     how = say(f"gateway.by_{channel.how}", language) if channel.how else ""
     who = say("gateway.and", language).join(part for part in (channel.bot, how) if part)
     at = f"{channel.since:%Y-%m-%d %H:%M}" if channel.since else ""
-    line = say(f"gateway.{channel.state}", language, name=channel.name, who=who, at=at, trouble=channel.trouble)
+    line = say(
+        f"gateway.{channel.state}",
+        language,
+        name=channel.name,
+        who=who,
+        at=at,
+        trouble=_trouble(channel.trouble, language),
+    )
     if channel.state == "up" and channel.trouble:
-        line += " " + say("gateway.but", language, trouble=channel.trouble)
+        line += " " + say("gateway.but", language, trouble=_trouble(channel.trouble, language))
     return line
+
+
+def _trouble(trouble: str, language: Language) -> str:
+    """A sentence without its dot."""
+    return say(f"trouble.{trouble}", language) if trouble in OBSTACLES else trouble
 
 
 def _backlog_lines(backlog: Backlog, language: Language) -> Iterator[str]:

@@ -14,7 +14,7 @@ from nanobot.config.memory import Memory
 from nanobot.config.models import ModelPreset, Transcription
 from nanobot.config.paths import EMBEDDED
 from nanobot.config.presets import chosen, presets, use_model
-from nanobot.config.secrets import secrets_of
+from nanobot.config.secrets import known, secrets_of
 from nanobot.config.tools import Tools
 from nanobot.config.tree import Config
 from nanobot.workspace import Home
@@ -30,6 +30,7 @@ __all__ = [
     "Tools",
     "Transcription",
     "chosen",
+    "known",
     "load",
     "presets",
     "read",

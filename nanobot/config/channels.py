@@ -10,6 +10,14 @@ from nanobot.config.section import Section, group, key, needed, optional
 
 Listening = Literal["mention", "reply", "open"]
 
+_TELEGRAM_TOKEN = (
+    r"[0-9]+:[A-Za-z0-9_-]+",
+    "as @BotFather writes it: the bot's number, a colon, and some 35 letters and digits (123456789:AA…)",
+)
+_DISCORD_TOKEN = (
+    r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+",
+    "as the developer portal shows it under Bot: three long words with dots between them (not the application's id)",
+)
 _OWNERS = "Ids of the people whose bot it is; an empty list admits nobody (pairing adds)."
 _MEMBERS = "Ids of people who may talk to it."
 _STORE_ALL = "Ids of groups in which also what is not said to the bot is kept."
@@ -37,7 +45,7 @@ class Webhook:
 class Telegram:
     """A bot on Telegram."""
 
-    token: str = needed(v.secret("the bot's token"), "The token that @BotFather gave.")
+    token: str = needed(v.secret("the bot's token", *_TELEGRAM_TOKEN), "The token that @BotFather gave.")
     owners: tuple[str, ...] = key(ListOf(v.platform_id()), (), _OWNERS)
     members: tuple[str, ...] = key(ListOf(v.platform_id()), (), _MEMBERS)
     groups: Mapping[str, Listening] = key(_groups(), {}, f"Group ids, each with {_GROUPS}")
@@ -62,7 +70,7 @@ class CatchUp:
 class Discord:
     """A bot on Discord."""
 
-    token: str = needed(v.secret("the bot's token"), "The token from Discord's developer portal.")
+    token: str = needed(v.secret("the bot's token", *_DISCORD_TOKEN), "The token from Discord's developer portal.")
     owners: tuple[str, ...] = key(ListOf(v.platform_id()), (), _OWNERS)
     members: tuple[str, ...] = key(ListOf(v.platform_id()), (), _MEMBERS)
     groups: Mapping[str, Listening] = key(_groups(), {}, f"Server or channel ids, each with {_GROUPS}")

@@ -5,7 +5,7 @@ from typing import Any
 
 from nanobot.config.kinds import Kind, MapOf, Schema
 from nanobot.config.loading import Loaded
-from nanobot.config.nodes import Node, Scalar, Table, is_null
+from nanobot.config.nodes import Items, Node, Scalar, Table, is_null
 from nanobot.config.section import Section, keys_of
 from nanobot.config.tree import Config
 
@@ -89,3 +89,11 @@ def _literals(kind: Kind[Any], node: Node | None) -> Iterator[str]:
         inner = {each.name: each.kind for each in keys_of(kind.cls)} if isinstance(kind, Section) else {}
         for name, value in node.entries.items():
             yield from _literals(kind.kind if isinstance(kind, MapOf) else inner[name], value)
+
+
+def unset_variables(node: Node) -> list[str]:
+    """The keys whose values stand in variables that are not set here."""
+    if isinstance(node, Scalar):
+        return [node.key] if node.unset else []
+    inside = node.entries.values() if isinstance(node, Table) else node.items if isinstance(node, Items) else ()
+    return [key for each in inside for key in unset_variables(each)]

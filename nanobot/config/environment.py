@@ -27,7 +27,7 @@ def override(table: Table, root: Section[Any], env: Mapping[str, str]) -> Table:
 
 
 def expand(node: Any, env: Mapping[str, str]) -> Any:
-    """The node, with ${VAR} filled in and $${ turned into a literal ${. Raises ConfigError for one that is not set.
+    """The node, with ${VAR} filled in and $${ turned into a literal ${; a value whose variable is not set says so.
 
     What is filled in is text: it is not read as YAML, nor expanded again.
     """
@@ -39,7 +39,8 @@ def expand(node: Any, env: Mapping[str, str]) -> Any:
             return dataclasses.replace(node, items=tuple(expand(item, env) for item in node.items))
         case Scalar() if node.place.line is not None and "${" in node.text:
             text = _VARIABLE.sub(lambda found: _value(node, found, env), node.text)
-            return dataclasses.replace(node, text=text, written=node.text, plain=node.plain or text != node.text)
+            plain, unset = node.plain or text != node.text, _unset(node, env)
+            return dataclasses.replace(node, text=text, written=node.text, plain=plain, unset=unset)
     return node
 
 
@@ -48,9 +49,16 @@ def _value(node: Scalar, found: re.Match[str], env: Mapping[str, str]) -> str:
         return found[0][1:]
     if not _NAME.fullmatch(found[1]):
         node.fail(f"holds {found[0]}; between the braces stands the name of a variable (for a literal ${{ write $${{)")
-    if found[1] not in env:
-        node.fail(f"uses {found[0]}, but the environment has no {found[1]}: set it, or write the value here")
-    return env[found[1]]
+    return env.get(found[1], found[0])
+
+
+def _unset(node: Scalar, env: Mapping[str, str]) -> str:
+    """What to say of the first variable in a value that is not set; "" if all are."""
+    named = (found for found in _VARIABLE.finditer(node.text) if not found[0].startswith("$$"))
+    missing = next((found for found in named if found[1] not in env), None)
+    if missing is None:
+        return ""
+    return f"uses {missing[0]}, but the environment has no {missing[1]}: set it, or write the value here"
 
 
 def _put(table: Table, kind: Section[Any] | MapOf[Any], path: list[str], place: Place, text: str) -> Table:

@@ -3,11 +3,26 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from nanobot.config.nodes import Items, Node, Scalar, Table
 
 T = TypeVar("T")
+
+
+class UnsetSecret(str):
+    """A secret that stands in a variable which is not set here: nothing, and `sentence` says what is missing."""
+
+    __slots__ = ("sentence",)
+    sentence: str
+
+    @classmethod
+    def because(cls, sentence: str) -> "UnsetSecret":
+        unset = cls()
+        unset.sentence = sentence
+        return unset
+
+
 Schema = dict[str, Any]
 
 MASK = "********"
@@ -58,6 +73,10 @@ class Single(Generic[T]):
     secret: bool = False
 
     def read(self, node: Node) -> T:
+        if isinstance(node, Scalar) and node.unset:
+            if self.secret:  # it matters to whoever needs it, which few commands do
+                return self.unset(node.sentence(node.unset))
+            node.fail(node.unset)
         if not isinstance(node, Scalar) or node.is_null or (self.quotes and node.truth is not None):
             node.fail(f"must be {self.words}; it is {node}")
         shown = "something else, which is not shown" if self.secret else node
@@ -67,6 +86,10 @@ class Single(Generic[T]):
             return self.parse(node.text)
         except UnfitError as why:
             node.fail(f"must be {str(why) or self.words}; it is {shown}")
+
+    def unset(self, sentence: str) -> T:
+        """The value of a secret that is not known here. All secrets are texts."""
+        return cast("T", UnsetSecret.because(sentence))
 
     def show(self, value: T) -> object:
         return MASK if self.secret else self.write(value)
@@ -160,6 +183,8 @@ class Anything:
             case Items():
                 return [self.read(item) for item in node.items]
             case Scalar():
+                if node.unset:
+                    node.fail(node.unset)
                 return _resolve(node)
         raise AssertionError(node)
 

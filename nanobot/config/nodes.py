@@ -61,6 +61,7 @@ class Scalar(Node):
     text: str
     plain: bool = True
     written: str | None = None  # what stood there before ${VAR} was filled in: only that is ever shown
+    unset: str = ""  # what to say of a variable in it that is not set, to whoever needs the value
 
     @property
     def is_null(self) -> bool:

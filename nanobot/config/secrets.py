@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from nanobot.config.kinds import SECRET_NAME, Anything, Kind, ListOf, MapOf
+from nanobot.config.kinds import SECRET_NAME, Anything, Kind, ListOf, MapOf, UnsetSecret
 from nanobot.config.section import Section, keys_of
 from nanobot.config.tree import Config
 from nanobot.config.values import secrets_in
+from nanobot.errors import ConfigError
 
 SHORTEST = 6
 """Characters; what is shorter guards nothing, and hiding it would hide ordinary words."""
@@ -16,6 +17,13 @@ SHORTEST = 6
 def secrets_of(config: Config) -> frozenset[str]:
     """Keys, tokens and passwords, also those that stand in an address or in a plugin's settings."""
     return frozenset(secret for secret in _in_value(Section(Config), config) if len(secret) >= SHORTEST)
+
+
+def known(secret: str | None) -> str:
+    """A secret, by whoever needs it now; "" for none. Raises ConfigError if its variable is not set here."""
+    if isinstance(secret, UnsetSecret):
+        raise ConfigError(secret.sentence)
+    return secret or ""
 
 
 def _in_value(kind: Kind[Any], value: Any) -> Iterator[str]:

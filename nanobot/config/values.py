@@ -45,15 +45,14 @@ def text(words: str = "text") -> Single[str]:
     return Single(words, _some_text, {"type": ["string", "number"]})
 
 
-def secret(words: str) -> Single[str]:
-    """A key, token or password: one word, never shown. Blanks around it, as of a variable read from a file, go."""
+def secret(words: str, form: str = r"[!-~]+", looks: str = "one word of ASCII characters") -> Single[str]:
+    """A key, token or password: one word, never shown. Blanks around it, as of a variable read from a file, go.
+
+    `form` is the pattern of all of it, `looks` says it to a person.
+    """
 
     def parse(typed: str) -> str:
-        return (
-            typed.strip()
-            if re.fullmatch(r"[!-~]+", typed.strip())
-            else _unfit(f"{words}, one word of ASCII characters")
-        )
+        return typed.strip() if re.fullmatch(form, typed.strip()) else _unfit(f"{words}, {looks}")
 
     return Single(words, parse, {"type": ["string", "number"]}, secret=True)
 

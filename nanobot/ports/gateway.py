@@ -3,11 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 from nanobot.ports.bus import Backlog
 
 State = Literal["starting", "up", "trouble", "refused"]
+Obstacle = Literal[
+    "network", "refused", "timeout", "server", "tls", "broken", "token", "conflict", "intents", "reconnecting"
+]
+OBSTACLES: Sequence[str] = get_args(Obstacle)
+"""What keeps a channel from its platform: words that each person reads as a sentence of their language."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +26,7 @@ class ChannelState:
     refused   the platform does not know the token: nothing is tried before the next start
 
     `bot` is the bot's name there, once known, `how` the way in which it listens, `since` the time from which it
-    has been up; `trouble` a sentence without its dot, "" if all is well.
+    has been up; `trouble` an Obstacle or a sentence without its dot, "" if all is well.
     """
 
     name: str

@@ -21,7 +21,7 @@ models:
     extra_headers: {Authorization: Bearer s3cret}
     extra_body: {region: eu, api_token: s3cret, deep: [{password: s3cret}]}
 telegram:
-  token: s3cret
+  token: 1:s3cret
   proxy: socks5://me:s3cret@127.0.0.1:1080
   webhook: {url: https://bot.example.com/hook, secret: s3cret}
 transcription: {base_url: http://127.0.0.1/v1, model: ear, api_key: s3cret}
@@ -54,7 +54,9 @@ def test_show_masks_every_secret_and_nothing_else(
 def test_show_prints_yaml_that_means_the_same(
     config: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config.write_text("memory: {archive_after: 90m, dream: {every: off}}\ntelegram: {token: t, groups: {-5: open}}\n")
+    config.write_text(
+        "memory: {archive_after: 90m, dream: {every: off}}\ntelegram: {token: '1:t', groups: {-5: open}}\n"
+    )
     monkeypatch.setenv("NANOBOT_LOG__LEVEL", "debug")
     assert main(["config", "show", "--workspace", "/w"]) == 0
     said = capsys.readouterr().out
@@ -63,7 +65,7 @@ def test_show_prints_yaml_that_means_the_same(
     assert "workspace: /w  # --workspace" in said
     assert "max_steps: 40\n" in said
     again = config.with_name("again.yaml")
-    again.write_text(said.replace("********", "t"))
+    again.write_text(said.replace("********", "1:t"))
     assert load(Home(config.parent), again) == load(Home(config.parent), config, Path("/w"))
 
 

@@ -10,7 +10,8 @@ from nanobot.channels.discord.seen import Seen
 from nanobot.channels.discord.sending import Desk, Sending
 from nanobot.channels.discord.settings import MenuCommand, Settings, Surroundings
 from nanobot.channels.discord.slash import Interactions
-from nanobot.channels.platform import NOT_YET, PlatformStatus
+from nanobot.channels.platform import NOT_YET, PlatformStatus, RefusedTokenError, UnreachableError
+from nanobot.channels.trouble import obstacle_of
 from nanobot.errors import NanobotError
 from nanobot.ports import Publish
 
@@ -63,7 +64,7 @@ class Discord(Sending):
         try:
             await listen(self._client, hearing, interactions, self._commands, publish)
         except NanobotError as error:
-            self._trouble = str(error)
+            self._trouble = _obstacle(error)
             raise
         finally:
             self._since, self._client = None, None
@@ -80,9 +81,20 @@ class Discord(Sending):
         if connected and self._client and self._client.user:
             self._bot = f"@{self._client.user.name}"
         self._since = (self._since or self._around.clock.now()) if connected else None
-        self._trouble = "" if connected else "the connection to Discord is broken; it is being restored"
+        self._trouble = "" if connected else "reconnecting"
         self._around.changed()
 
     def _file_limit(self, channel: str) -> int:
         known = self._client.file_limit(channel) if self._client else None
         return known or FILE_LIMIT
+
+
+def _obstacle(error: NanobotError) -> str:
+    """In a word, where there is one."""
+    from nanobot.channels.discord.listening import RefusedIntentsError
+
+    if isinstance(error, RefusedTokenError):
+        return "token"
+    if isinstance(error, RefusedIntentsError):
+        return "intents"
+    return obstacle_of(error) if isinstance(error, UnreachableError) else str(error)

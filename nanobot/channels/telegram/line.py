@@ -12,17 +12,15 @@ from nanobot.channels.telegram.api import Api
 from nanobot.channels.telegram.delays import back_off
 from nanobot.channels.telegram.failures import is_refused_token, seconds
 from nanobot.channels.telegram.limit import at_most
+from nanobot.channels.trouble import obstacle_of
 from nanobot.ports import Clock
+from nanobot.ports.gateway import Obstacle
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 _CONFLICT_PAUSE = 5.0
-_CONFLICT = (
-    "another program receives the messages of this bot (409 Conflict). Only one can: stop the other one, or give "
-    "this bot a token of its own. I keep trying"
-)
 
 
 class Line:
@@ -34,7 +32,7 @@ class Line:
         self._clock = clock
         self._changed = changed
         self._since: datetime | None = None
-        self._trouble = NOT_YET
+        self._trouble: str = NOT_YET
         self.bot = ""
 
     def status(self) -> PlatformStatus:
@@ -54,11 +52,12 @@ class Line:
         self._since, self._trouble = self._clock.now(), ""
         self._changed()
 
-    def lost(self, trouble: str) -> None:
-        """We do not hear it, because of this; said in the log when it is news."""
+    def lost(self, trouble: Obstacle, said: str) -> None:
+        """We do not hear it, because of this; what was `said` about it stands in the log, when it is news."""
         if trouble == self._trouble and self._since is None:
+            log.debug("telegram: %s: %s", trouble, said)
             return
-        log.warning("telegram: %s", trouble)
+        log.warning("telegram: %s: %s", trouble, said)
         self._since, self._trouble = None, trouble
         self._changed()
 
@@ -79,7 +78,7 @@ class Line:
                 async with at_most(self._clock, limit):
                     return await request()
             except TimeoutError:
-                self.lost(f"no answer within {limit:.0f} s")
+                self.lost("timeout", f"no answer within {limit:.0f} s")
                 pause = back_off(failed)
             except TelegramError as error:
                 pause = self._pause(error, failed)
@@ -87,13 +86,13 @@ class Line:
 
     def _pause(self, error: TelegramError, failed: int) -> float:
         if is_refused_token(error):
-            self.lost("the token is refused")
+            self._since, self._trouble = None, "token"  # whoever starts us again, or does not, says so
             raise RefusedTokenError(
                 f"Telegram does not know this token ({self._api.plain(error)}). Ask @BotFather for the bot's token, "
                 "put it into telegram.token, and check telegram.api_base if you have set it."
             ) from None
         if isinstance(error, Conflict):
-            self.lost(_CONFLICT)
+            self.lost("conflict", self._api.plain(error))
             return max(_CONFLICT_PAUSE, back_off(failed))
-        self.lost(self._api.plain(error))
+        self.lost(obstacle_of(error), self._api.plain(error))
         return max(back_off(failed), seconds(error) if isinstance(error, RetryAfter) else 0)

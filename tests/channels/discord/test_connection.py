@@ -230,7 +230,7 @@ async def test_a_token_that_the_gateway_does_not_know_is_refused(scene: Scene) -
     async with scene.open() as channel:
         with pytest.raises(RefusedTokenError):
             await asyncio.wait_for(channel.listen(_nobody), 20)
-        assert "token" in channel.status().trouble
+        assert channel.status().trouble == "token"
 
 
 async def test_missing_intents_are_explained(scene: Scene) -> None:
@@ -239,7 +239,7 @@ async def test_missing_intents_are_explained(scene: Scene) -> None:
     async with scene.open() as channel:
         with pytest.raises(RefusedIntentsError, match="Message Content Intent"):
             await asyncio.wait_for(channel.listen(_nobody), 20)
-        assert "Message Content Intent" in channel.status().trouble
+        assert channel.status().trouble == "intents"
 
 
 async def test_a_discord_that_is_down_is_told_in_a_sentence(scene: Scene) -> None:
@@ -264,7 +264,7 @@ async def test_sending_works_while_nothing_is_heard(scene: Scene) -> None:
             await asyncio.wait_for(channel.listen(_nobody), 20)
         await channel.typing(at(scene.general))
         assert channel.status().since is None
-        assert "503" in channel.status().trouble
+        assert channel.status().trouble == "server"
 
 
 async def _nobody(message: InboundMessage) -> None:
