@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from nanobot.cli.settings import config_of, language_here
 
 if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
+    from collections.abc import Sequence
     from pathlib import Path
     from typing import Any
 
@@ -22,7 +23,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         description="Ask the running gateway how it is doing, and how its memory is. Exit codes: 0 all is well, 1 a "
         "channel is down, or no gateway runs.",
     )
-    parser.add_argument("--json", action="store_true", help="for programs")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="for programs")
+    how.add_argument("-q", "--quiet", action="store_true", help="print nothing: the exit code says it")
     parser.set_defaults(func=run)
 
 
@@ -39,20 +42,21 @@ def run(args: argparse.Namespace) -> int:
     config = config_of(args)
     language = language_here(config.language)
     try:
-        told = _ask(config.workspace, language)
+        told = _ask(config.workspace, [] if args.quiet else [language])
     except NoGatewayError:
-        print(say("gateway.none", language, workspace=config.workspace), file=sys.stderr)
+        if not args.quiet:
+            print(say("gateway.none", language, workspace=config.workspace), file=sys.stderr)
         return NOT_WELL
     state = msgspec.convert(told, GatewayState)
     if args.json:
         print(json.dumps(told, ensure_ascii=False, indent=2))
-    else:
+    elif not args.quiet:
         for line in (*gateway_lines(state, language), *told["memory"]):
             print(printable(line))
     return NOT_WELL if any(channel.is_red for channel in state.channels) else 0
 
 
-def _ask(root: "Path", language: str) -> "dict[str, Any]":
+def _ask(root: "Path", words: "Sequence[str]") -> "dict[str, Any]":
     import asyncio
 
     import msgspec
@@ -61,5 +65,5 @@ def _ask(root: "Path", language: str) -> "dict[str, Any]":
     from nanobot.ops.control import ask
     from nanobot.workspace import Workspace
 
-    told = asyncio.run(ask(Workspace(root), __version__, "status", [language]))
+    told = asyncio.run(ask(Workspace(root), __version__, "status", words))
     return msgspec.convert(told, dict[str, object])

@@ -11,11 +11,13 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from nanobot.cli import main
 from nanobot.store.lock import WorkspaceLock
 from nanobot.workspace import Home, Workspace
 from tests.fakes.gateway import NANOBOT, NOBODY, ROOT, GatewayProcess, configure, nanobot
 from tests.fakes.openai_answers import Hang, beginning, call, say
 from tests.fakes.openai_server import FakeOpenAI
+from tests.fakes.processes import Running
 from tests.fakes.tmux import Tmux, needs_tmux
 
 
@@ -43,10 +45,17 @@ async def test_without_a_channel_it_says_what_to_write(private_home: Path) -> No
     assert str(private_home / "config.yaml") in done.err
 
 
-async def test_without_a_gateway_status_says_so(private_home: Path) -> None:
-    done = await nanobot(private_home, "status")
-    assert (done.code, done.out) == (1, "")
-    assert "`nanobot gateway` starts one" in done.err
+def test_without_a_gateway_status_says_so_in_the_readers_language(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for language, words in (("C.UTF-8", "`nanobot gateway` starts one"), ("zh_CN.UTF-8", "没有网关在运行")):
+        monkeypatch.setenv("LANG", language)
+        assert main(["status"]) == 1
+        said = capsys.readouterr()
+        assert words in said.err
+        assert said.out == ""
+    assert main(["status", "--quiet"]) == 1
+    assert capsys.readouterr() == ("", "")
 
 
 async def test_a_question_is_answered_by_the_gateway_and_it_is_asked_how_it_is(
@@ -65,6 +74,7 @@ async def test_a_question_is_answered_by_the_gateway_and_it_is_asked_how_it_is(
         assert state["pid"] == gateway.pid
         assert state["backlog"]["waiting_out"] == {}
         assert [channel["state"] for channel in state["channels"]] == ["trouble"]
+        assert state["memory"][0] == "Dream: has not run yet."
 
         asked = await nanobot(private_home, "chat", "-m", "/status")
         assert f"process {gateway.pid}" in asked.out
@@ -173,10 +183,7 @@ async def test_a_second_signal_ends_it_at_once(model: FakeOpenAI, private_home: 
 async def test_an_interrupted_question_stops_its_turn_in_the_gateway(model: FakeOpenAI, private_home: Path) -> None:
     model.will(beginning("Half a sent", Hang()), say("Here I am."))
     async with GatewayProcess(private_home):
-        command = [*NANOBOT, "chat", "-m", "talk"]
-        asked = await asyncio.create_subprocess_exec(
-            *command, cwd=ROOT, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE
-        )
+        asked = await Running.start("chat", "-m", "talk")
         request = await model.received(1)
         asked.send_signal(signal.SIGINT)
         async with asyncio.timeout(20):
