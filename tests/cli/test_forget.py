@@ -30,35 +30,28 @@ def holding(home: Path, word: str) -> list[str]:
     return [str(path.relative_to(home)) for path in files if word.encode() in path.read_bytes().lower()]
 
 
-async def test_with_a_gateway_it_is_shown_asked_and_gone_and_the_model_sees_it_no_more(
+async def test_with_a_gateway_it_is_gone_with_a_yes_in_the_chat_or_at_the_shell_and_the_model_sees_it_no_more(
     model: FakeOpenAI, private_home: Path
 ) -> None:
     async with GatewayProcess(private_home) as gateway:
         await nanobot(private_home, "chat", "-m", f"My blood type is {SECRET}.")
         await nanobot(private_home, "chat", "-m", f"/remember the blood type is {SECRET}")
         shown = await nanobot(private_home, "chat", "-m", f"/forget {SECRET}")
-        token = re.search(r"/forget yes (\w{4})", shown.out)
-        assert token, shown.out + shown.err
+        assert re.search(r"/forget yes \w{4}", shown.out), shown.out + shown.err
         assert f"My blood type is {SECRET}." in shown.out
         assert holding(private_home, SECRET) != []
 
-        done = await nanobot(private_home, "chat", "-m", f"/forget yes {token[1]}")
+        done = await nanobot(private_home, "chat", "-m", "yes")
         assert done.out.startswith("Forgotten:"), done.out + done.err
         assert "cannot reach" in done.out
         await nanobot(private_home, "chat", "-m", "What do I like?")
         assert SECRET not in json.dumps(model.requests[-1].body)
         assert holding(private_home, SECRET) == []
-        assert await gateway.stop() == 0
-    assert holding(private_home, SECRET) == []
 
-
-async def test_at_the_shell_the_gateway_does_it(model: FakeOpenAI, private_home: Path) -> None:
-    async with GatewayProcess(private_home) as gateway:
         await nanobot(private_home, "chat", "-m", f"My blood type is {SECRET}.")
-
-        done = await nanobot(private_home, "memory", "forget", SECRET, "--yes")
-        assert (done.code, done.err) == (0, "")
-        assert "Forgotten:" in done.out
+        at_shell = await nanobot(private_home, "memory", "forget", SECRET, "--yes")
+        assert (at_shell.code, at_shell.err) == (0, "")
+        assert "Forgotten:" in at_shell.out
         assert await gateway.stop() == 0
     assert holding(private_home, SECRET) == []
 
@@ -68,9 +61,10 @@ async def test_at_the_shell_it_works_without_a_gateway(model: FakeOpenAI, privat
 
     kept = await nanobot(private_home, "memory", "forget", SECRET)
     assert kept.code == 1  # there is nobody who could say yes
-    assert "everything stays" in kept.err
+    assert kept.err.endswith(f"run: nanobot memory forget --yes {SECRET}\n")
     done = await nanobot(private_home, "memory", "forget", SECRET, "--yes")
     assert (done.code, done.err) == (0, "")
+    assert "Shall I" not in done.out
     assert "Your shell keeps a history" in done.out
     assert holding(private_home, SECRET) == []
 
