@@ -5,6 +5,7 @@ from datetime import datetime
 
 from nanobot.commands.router import Answer, Call, Command
 from nanobot.commands.session import Lines
+from nanobot.i18n import Language, say
 from nanobot.ids import new_id
 from nanobot.memory.dream.dream import Dream
 from nanobot.messages import OutboundMessage
@@ -33,7 +34,7 @@ def dream_command(dream: Dream, send: Send, archive: Archive) -> Command:
             nonlocal has_told
             if not has_told:
                 has_told = True
-                text = call.say("dream.reading", first=first, last=last)
+                text = reading_now(call.language, first, last)
                 await send(OutboundMessage(id=new_id(), address=message.address, text=text, kind="notice"))
 
         await archive(message.address.session_key)
@@ -42,6 +43,12 @@ def dream_command(dream: Dream, send: Send, archive: Archive) -> Command:
         return Answer(told, failed=report.outcome in _NO_SUCCESS)
 
     return Command("dream", handle, immediate=True, in_order=False)
+
+
+def reading_now(language: Language, first: int, last: int) -> str:
+    """That these episodes are being read."""
+    numbers = str(first) if first == last else f"{first}–{last}"
+    return say("dream.reading", language, numbers=numbers, count=last - first + 1)
 
 
 def dream_lines(dream: Dream, next_at: NextAt = lambda: None) -> Lines:

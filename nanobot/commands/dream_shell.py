@@ -3,8 +3,9 @@
 from collections.abc import Awaitable, Callable
 
 from nanobot.authority import Scope
+from nanobot.commands.dream import reading_now
 from nanobot.commands.router import Answer
-from nanobot.i18n import Language, say
+from nanobot.i18n import Language
 from nanobot.memory.dream.dream import Dream
 
 
@@ -17,7 +18,7 @@ async def dream_at_shell(
     """
 
     async def reading(first: int, last: int) -> None:
-        tell(say("dream.reading", language, first=first, last=last))
+        tell(reading_now(language, first, last))
 
     await archive()
     report = await dream.run("asked", reading)

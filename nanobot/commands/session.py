@@ -34,7 +34,7 @@ def help_command(others: Iterable[Command]) -> Command:
         rank = call.message.authority.role.rank
         usable = (command for command in (*commands, itself) if rank <= command.role.rank)
         rows = sorted((command.name, command.help(call.language)) for command in usable)
-        return Answer("\n".join(f"/{name}: {text}" for name, text in rows))
+        return Answer("\n".join(call.say("command.help_row", name=name, text=text) for name, text in rows))
 
     itself = Command("help", handle, immediate=True, aliases=("start",))
     return itself
