@@ -214,7 +214,6 @@ class Workspace:
 
     @property
     def forget_questions(self) -> Path:
-        """What was asked to be forgotten and waits for a yes."""
         return self.state / "forget_questions.json"
 
     @property
