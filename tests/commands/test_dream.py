@@ -51,7 +51,7 @@ async def test_it_says_what_it_reads_and_then_what_changed(bedroom: Bedroom) -> 
     assert "new in MEMORY.md: the dog is called Pixel" in answer.text
     assert not answer.failed
     assert len(sent) == 1
-    assert "1 to 1" in sent[0]
+    assert "(episode 1)" in sent[0]
     assert "Pixel" in bedroom.read(MEMORY)
 
 
