@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import sys
-from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import pytest
 
 from tests.cases.person import ELSEWHERE, PATIENCE, Desk
 from tests.fakes.openai_answers import Ping, beginning, call, say
+from tests.fakes.processes import Running
 from tests.fakes.tmux import Tmux, needs_tmux
 
 ROOT = Path(__file__).parents[2]
@@ -33,9 +33,9 @@ ENDINGS = [
 
 
 @asynccontextmanager
-async def asking(text: str) -> AsyncIterator[Process]:
+async def asking(text: str) -> AsyncIterator[Running]:
     """`nanobot chat -m text`, running."""
-    process = await asyncio.create_subprocess_exec(*CHAT, "-m", text, cwd=ROOT, stdout=PIPE, stderr=PIPE)
+    process = await Running.start("chat", "--session", "here", "-m", text)
     try:
         async with asyncio.timeout(PATIENCE):
             yield process

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import re
 import signal
 import sys
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+
+from tests.fakes.processes import Running
 
 NANOBOT = [sys.executable, "-m", "nanobot"]
 ROOT = Path(__file__).parents[2]
@@ -41,15 +42,7 @@ def configure(home: Path, model_url: str, **config: Any) -> None:
 
 async def nanobot(home: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Done:
     """Run a command to its end."""
-    process = await asyncio.create_subprocess_exec(
-        *NANOBOT,
-        *arguments,
-        cwd=ROOT,
-        env={**os.environ, "NANOBOT_HOME": str(home), **(env or {})},
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
+    process = await Running.start(*arguments, env={"NANOBOT_HOME": str(home), **(env or {})})
     try:
         async with asyncio.timeout(PATIENCE):
             out, err = await process.communicate()
@@ -66,26 +59,18 @@ class GatewayProcess:
     def __init__(self, home: Path, *, env: Mapping[str, str] | None = None) -> None:
         self.said = ""
         self._home = home
-        self._env = {**os.environ, "NANOBOT_HOME": str(home), **(env or {})}
-        self._process: asyncio.subprocess.Process
+        self._env = {"NANOBOT_HOME": str(home), **(env or {})}
+        self._process: Running
 
     async def __aenter__(self) -> Self:
-        self._process = await asyncio.create_subprocess_exec(
-            *NANOBOT,
-            "gateway",
-            cwd=ROOT,
-            env=self._env,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
+        self._process = await Running.start("gateway", env=self._env, together=True)
         await self.says(r"^health: ")
         return self
 
     async def __aexit__(self, *_: object) -> None:
         if self._process.returncode is None:
             self._process.kill()
-        await self._process.wait()
+        await self._process.communicate()
 
     @property
     def pid(self) -> int:
@@ -93,7 +78,6 @@ class GatewayProcess:
 
     async def says(self, pattern: str) -> re.Match[str]:
         """Wait until the regular expression is found in what it printed."""
-        assert self._process.stdout
         async with asyncio.timeout(PATIENCE):
             while not (match := re.search(pattern, self.said, re.MULTILINE)):
                 line = await self._process.stdout.readline()
@@ -114,7 +98,6 @@ class GatewayProcess:
 
     async def ended(self) -> int:
         """Wait until it has ended; its exit code."""
-        assert self._process.stdout
         async with asyncio.timeout(PATIENCE):
             self.said += (await self._process.stdout.read()).decode()
             return await self._process.wait()
