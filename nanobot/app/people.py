@@ -15,7 +15,7 @@ def build_people(config: Config, workspace: Workspace, clock: Clock) -> People:
     return People(PeopleFile(workspace), clock, _configured(config))
 
 
-def pairing_without_gateway(config: Config, workspace: Workspace, clock: Clock) -> Pairing:
+def pairing_without_gateway(people: People, workspace: Workspace, clock: Clock) -> Pairing:
     """For a process that holds the workspace and serves no chat platform: who is let in hears of it from the gateway,
     as soon as one runs."""
 
@@ -23,7 +23,7 @@ def pairing_without_gateway(config: Config, workspace: Workspace, clock: Clock) 
         async with Spool(workspace.spool, clock) as spool:
             await spool.send(message)
 
-    return Pairing(build_people(config, workspace, clock), send)
+    return Pairing(people, send)
 
 
 def _configured(config: Config) -> dict[str, Configured]:

@@ -11,7 +11,10 @@ from zoneinfo import ZoneInfo
 from nanobot.app.bot import Bot, Ground, build_bot
 from nanobot.app.dream import dream_later
 from nanobot.app.forgetting import go_on
+from nanobot.app.people import build_people, pairing_without_gateway
 from nanobot.bus.memory import MemoryBus
+from nanobot.commands.link import link_command
+from nanobot.commands.pair import pair_command
 from nanobot.commands.router import Command
 from nanobot.config import Config, secrets_of
 from nanobot.errors import expected_in
@@ -170,5 +173,8 @@ def build(config: Config, home: Home, language: Language = "en") -> App:
     log_to(home.log, config.log.level, config.log.format, secrets_of(config))
     clock = SystemClock(ZoneInfo(config.timezone) if config.timezone else None)
     bus = MemoryBus()
-    ground = Ground(config, home, Workspace(config.workspace), clock, bus)
-    return App(build_bot(ground, language), bus)
+    workspace = Workspace(config.workspace)
+    people = build_people(config, workspace, clock)
+    pairing = pairing_without_gateway(people, workspace, clock)
+    ground = Ground(config, home, workspace, clock, bus, people)
+    return App(build_bot(ground, language, [pair_command(pairing), link_command(people)]), bus)

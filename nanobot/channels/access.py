@@ -137,7 +137,7 @@ class Access:
         where, who = contact.address, (contact.address.channel, contact.sender.id)
         if not self._answered.is_first(who):
             return
-        asking = await self._people.code_for(where.channel, contact.sender.id, where.chat)
+        asking = await self._people.code_for(where.channel, contact.sender, where.chat)
         if asking:
             key = "pairing.code" if self._people.has_owner else "pairing.first_code"
             left = asking.until - self._clock.now()

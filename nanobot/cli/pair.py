@@ -55,34 +55,37 @@ def run(args: argparse.Namespace) -> int:
 
     from nanobot.channels.terminal.clean import printable
 
+    from nanobot.ops.socket.client import NoGatewayError
+
     config = config_of(args)
-    answer = asyncio.run(_pair(config, args.words(args), language_here(config.language)))
+    language = language_here(config.language)
+    try:
+        answer = asyncio.run(_by_gateway(config, args.words(args), language))
+    except NoGatewayError:
+        answer = _here(config, args.words(args), language)
     print(printable(answer.text), file=sys.stderr if answer.failed else sys.stdout)
     return 1 if answer.failed else 0
 
 
-async def _pair(config: "Config", words: "Sequence[str]", language: "Language") -> "Answer":
-    """Have the running gateway do it, or do it here if none runs. Raises WorkspaceError if neither works."""
+async def _by_gateway(config: "Config", words: "Sequence[str]", language: "Language") -> "Answer":
+    """Have the running gateway do it. Raises NoGatewayError if none runs, WorkspaceError if it does not answer."""
     import msgspec
 
     from nanobot import __version__
     from nanobot.commands.router import Answer
     from nanobot.ops.control import ask
-    from nanobot.ops.socket.client import NoGatewayError
     from nanobot.workspace import Workspace
 
-    try:
-        told = await ask(Workspace(config.workspace), __version__, "pair", [language, *words])
-    except NoGatewayError:
-        return await _pair_here(config, words, language)
+    told = await ask(Workspace(config.workspace), __version__, "pair", [language, *words])
     return msgspec.convert(told, Answer)
 
 
-async def _pair_here(config: "Config", words: "Sequence[str]", language: "Language") -> "Answer":
+def _here(config: "Config", words: "Sequence[str]", language: "Language") -> "Answer":
     """Do it without a gateway. Raises WorkspaceError if another process has the workspace."""
+    import asyncio
     from zoneinfo import ZoneInfo
 
-    from nanobot.app.people import pairing_without_gateway
+    from nanobot.app.people import build_people, pairing_without_gateway
     from nanobot.commands.pair import Asker
     from nanobot.ops.clock import SystemClock
     from nanobot.people.people import MACHINE
@@ -92,5 +95,5 @@ async def _pair_here(config: "Config", words: "Sequence[str]", language: "Langua
     workspace = Workspace(config.workspace)
     clock = SystemClock(ZoneInfo(config.timezone) if config.timezone else None)
     with WorkspaceLock(workspace):
-        pairing = pairing_without_gateway(config, workspace, clock)
-        return await pairing.do(words, Asker(MACHINE, language, pair="nanobot pair"))
+        pairing = pairing_without_gateway(build_people(config, workspace, clock), workspace, clock)
+        return asyncio.run(pairing.do(words, Asker(MACHINE, language, pair="nanobot pair")))

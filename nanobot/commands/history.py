@@ -156,10 +156,10 @@ def history_commands(history: History, told: Callable[[Result, Asking], Answer])
 
 
 def _slash(action: Written) -> str:
-    """As it works on every platform: Telegram knows no `-`."""
+    """As it is called; on Telegram it is spelled with `_`, which works everywhere when it is typed."""
     if action == "show":
         return "/memory"
-    return "/why" if action == "why" else f"/dream_{action}"
+    return "/why" if action == "why" else f"/dream-{action}"
 
 
 def _is_count(words: str) -> bool:

@@ -71,7 +71,7 @@ class Pairing:
                 return Answer(await self._approve(code, asker, owner=bool(flags)))
             case "deny", [code]:
                 denied = await self._people.deny(code, asker.by)
-                return Answer(asker.say("denied", who=_who(denied.channel, denied.id)))
+                return Answer(asker.say("denied", who=_who(denied.channel, denied.id, denied.name)))
             case "revoke", [who]:
                 return await self._revoke(who, asker)
             case "group", _:
@@ -90,7 +90,9 @@ class Pairing:
                 kind="notice",
             )
         )
-        return asker.say("approved_owner" if is_owner else "approved_member", who=_who(person.channel, person.id))
+        return asker.say(
+            "approved_owner" if is_owner else "approved_member", who=_who(person.channel, person.id, person.name)
+        )
 
     async def _revoke(self, typed: str, asker: Asker) -> Answer:
         who = _address(typed)
@@ -144,8 +146,11 @@ class Pairing:
             yield ""
             yield asker.say("asking")
             for each in asking:
-                who = _who(each.channel, each.id)
-                yield "- " + asker.say("code_row", code=each.code, who=who, until=f"{each.until:%H:%M}")
+                who = _who(each.channel, each.id, each.name)
+                minutes = self._people.minutes_since(each)
+                yield "- " + asker.say(
+                    "code_row", code=each.code, who=who, minutes=minutes, until=f"{each.until:%H:%M}"
+                )
             yield asker.say("approve_hint")
 
     def _people_rows(self, asker: Asker) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from nanobot.messages import Sender
 from nanobot.people.trouble import PairingError
 from nanobot.ports.people import Asking, Book
 
@@ -40,15 +41,15 @@ def waiting(book: Book, now: datetime) -> Sequence[Asking]:
     return [asking for asking in book.asking if asking.until > now]
 
 
-def given(book: Book, channel: str, user_id: str, chat: str, now: datetime) -> Asking | None:
+def given(book: Book, channel: str, sender: Sender, chat: str, now: datetime) -> Asking | None:
     """The code that somebody has, or a new one, not written down yet; None if they get none."""
     asking = [each for each in waiting(book, now) if each.channel == channel]
-    if known := next((each for each in asking if each.id == user_id), None):
+    if known := next((each for each in asking if each.id == sender.id), None):
         return known
-    is_denied = any((each.channel, each.id) == (channel, user_id) and each.until > now for each in book.denied)
+    is_denied = any((each.channel, each.id) == (channel, sender.id) and each.until > now for each in book.denied)
     if is_denied or len(asking) >= MOST_ASKING:
         return None
-    return Asking(channel=channel, id=user_id, chat=chat, code=new_code(), until=now + VALID)
+    return Asking(channel=channel, id=sender.id, chat=chat, code=new_code(), until=now + VALID, name=sender.name)
 
 
 def find(book: Book, typed: str) -> Asking | None:

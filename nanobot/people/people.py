@@ -78,6 +78,10 @@ class People:
         """The strangers whose codes are valid, the oldest first."""
         return codes.waiting(self._book, self._clock.now())
 
+    def minutes_since(self, asking: Asking) -> int:
+        """How long ago somebody was given their code."""
+        return max(0, round((self._clock.now() - asking.until + codes.VALID).total_seconds() / 60))
+
     @property
     def locked_until(self) -> datetime | None:
         """Until when no code can be approved over chat; None if one can."""
@@ -125,13 +129,13 @@ class People:
                 named = (replace(each, name=sender.name) if each == person else each for each in self._book.people)
                 await self._write(replace(self._book, people=tuple(named)))
 
-    async def code_for(self, channel: str, user_id: str, chat: str) -> Asking | None:
+    async def code_for(self, channel: str, sender: Sender, chat: str) -> Asking | None:
         """A stranger's code: the one they have, or a new one. None if they were denied, or too many are waiting.
 
         Raises StoreError.
         """
         async with self._lock:
-            asking = codes.given(self._book, channel, user_id, chat, self._clock.now())
+            asking = codes.given(self._book, channel, sender, chat, self._clock.now())
             if asking and asking not in self._book.asking:
                 await self._write(replace(self._book, asking=(*self._book.asking, asking)))
             return asking
@@ -148,7 +152,9 @@ class People:
             asking = await self._find(code, by)
             role = Role.OWNER if by == MACHINE and (owner or not self.has_owner) else Role.MEMBER
             now = self._clock.now()
-            person = Paired(channel=asking.channel, id=asking.id, chat=asking.chat, role=role, at=now, by=by)
+            person = Paired(
+                channel=asking.channel, id=asking.id, chat=asking.chat, role=role, at=now, by=by, name=asking.name
+            )
             people = (*without(self._book.people, person), person)
             asking_still = without(self._book.asking, asking)
             await self._write(replace(self._book, people=people, asking=asking_still, wrong=()))

@@ -38,4 +38,8 @@ def without_names(book: Book, is_meant: Callable[[str, str], bool]) -> Book:
         replace(row, title="") if row.title and is_meant(f"{row.channel}:{row.id}", row.title) else row
         for row in book.groups
     )
-    return replace(book, people=people, groups=groups)
+    asking = tuple(
+        replace(row, name="") if row.name and is_meant(f"{row.channel}:{row.id}", row.name) else row
+        for row in book.asking
+    )
+    return replace(book, people=people, groups=groups, asking=asking)

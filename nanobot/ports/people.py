@@ -44,13 +44,17 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """A stranger who was given a code, which is valid until `until`. Nothing else of them is kept."""
+    """A stranger who was given a code, which is valid until `until`.
+
+    Of them nothing else is kept but the `name` under which they asked (shown, never trusted), as long as the code.
+    """
 
     channel: str
     id: str
     chat: str
     code: str
     until: datetime
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ import pytest
 from nanobot.authority import Role
 from nanobot.bus.spool import Spool
 from nanobot.cli import main
+from nanobot.messages import Sender
 from nanobot.ops.clock import SystemClock
 from nanobot.people.people import Configured, People
 from nanobot.ports import Delivery
@@ -28,7 +29,7 @@ class Shell:
         return People(PeopleFile(self.workspace), SystemClock(None), {"telegram": Configured()})
 
     def code(self, user_id: str) -> str:
-        asking = asyncio.run(self.people.code_for("telegram", user_id, f"chat-of-{user_id}"))
+        asking = asyncio.run(self.people.code_for("telegram", Sender(user_id), f"chat-of-{user_id}"))
         assert asking is not None
         return asking.code
 
@@ -94,6 +95,16 @@ def test_what_cannot_be_done_is_a_sentence(shell: Shell) -> None:
     assert "nanobot pair list" in shell.pair("revoke", "telegram:1", exit_code=1)
     assert "Say who" in shell.pair("revoke", "Ada", exit_code=1)
     assert "Say which group" in shell.pair("group", "telegram:-1", "sometimes", exit_code=1)
+
+
+def test_the_variables_of_the_gateway_are_not_needed_and_chat_can_pair_too(shell: Shell, private_home: Path) -> None:
+    private_home.mkdir(exist_ok=True)
+    (private_home / "config.yaml").write_text("telegram:\n  token: ${NOT_SET_HERE}\n  owners: [7]\n")
+    assert "telegram:7: owner, by the configuration" in shell.pair("list")
+    code = shell.code("1")
+    assert main(["chat", "-m", f"/pair approve {code} --owner"]) == 0
+    assert main(["chat", "-m", "/link"]) == 1
+    assert shell.people.role("telegram", "1") is Role.OWNER
 
 
 def test_a_workspace_in_use_is_not_touched(shell: Shell) -> None:

@@ -60,7 +60,7 @@ async def test_one_change_is_shown_line_by_line_in_both_spellings(ada: Historian
 
     assert "```diff\n+- the standup is at 9:30 (2026-03-02)\n```" in text.replace("+## Remembered\n", "")
     assert "Read episodes 1 to 1." in text
-    assert f"/dream_undo {dream}" in text
+    assert f"/dream-undo {dream}" in text
     assert text == await ada.says(f"/dream_log {dream[:5]}")
 
 
@@ -145,7 +145,7 @@ async def test_where_later_changes_are_in_the_way_nothing_is_undone_and_the_line
     text = await ada.refuses(f"/dream-undo {dream}")
 
     assert "memory/MEMORY.md: the standup is at 9:30" in text
-    assert f"/dream_restore {dream}" in text
+    assert f"/dream-restore {dream}" in text
     assert ada.bedroom.files().keys() == before.keys()
     assert ada.bedroom.read(MEMORY).encode() == before[MEMORY]
 
@@ -229,7 +229,7 @@ async def test_the_choice_of_versions_comes_with_a_button_for_each(ada: Historia
 
     answer = await ada.types("/dream-restore")
 
-    assert [button.value for button in answer.buttons] == [f"/dream_restore {dream}"]
+    assert [button.value for button in answer.buttons] == [f"/dream-restore {dream}"]
     assert answer.buttons[0].label == f"2026-03-02 10:15 · {dream} · + one is red"
     assert f"`{dream}`" in answer.text
     await ada.says(answer.buttons[0].value)

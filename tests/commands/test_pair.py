@@ -43,8 +43,8 @@ class Desk:
     async def in_group(self, text: str) -> Answer:
         return await self.type(text, IN_GROUP, Address("telegram", "-200", "7"), "Garden")
 
-    async def code(self, user_id: str = STRANGER) -> str:
-        asking = await self.people.code_for("telegram", user_id, f"chat-of-{user_id}")
+    async def code(self, user_id: str = STRANGER, name: str = "") -> str:
+        asking = await self.people.code_for("telegram", Sender(user_id, name), f"chat-of-{user_id}")
         assert asking is not None
         return asking.code
 
@@ -72,14 +72,14 @@ async def test_approving_lets_them_in_and_tells_them_where_they_asked(desk: Desk
 async def test_the_list_shows_people_by_id_and_name_and_the_codes(desk: Desk) -> None:
     await desk.type(f"/pair approve {await desk.code()}")
     await desk.people.seen("telegram", Sender(STRANGER, "Eve\n- telegram:1: owner " + "x" * 99))
-    code = await desk.code("5")
+    code = await desk.code("5", name="Bob\n- telegram:2: owner")
 
     lines = (await desk.type("/pair")).text.split("\n")
 
     assert lines[0] == say("pairing.people", "en")
     assert f"- telegram:{OWNER}: owner, by the configuration" in lines
     assert any(line.startswith(f"- telegram:{STRANGER} (Eve - telegram:1") for line in lines)
-    assert f"- {code}: telegram:5, valid until 11:15" in lines
+    assert f"- {code}: telegram:5 (Bob - telegram:2: owner), asked 0 min ago, valid until 11:15" in lines
     assert max(map(len, lines)) < 120
 
 

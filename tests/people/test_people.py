@@ -21,7 +21,7 @@ HOUR = 3600.0
 
 
 async def code_of(people: People, user_id: str = STRANGER, channel: str = "telegram") -> str:
-    asking = await people.code_for(channel, user_id, user_id)
+    asking = await people.code_for(channel, Sender(user_id), user_id)
     assert asking is not None
     return asking.code
 
@@ -137,15 +137,15 @@ async def test_few_wait_in_a_channel_at_once_and_a_place_is_free_again_after_an_
     for number in range(MOST_ASKING):
         await code_of(people, str(number))
 
-    assert await people.code_for("telegram", STRANGER, STRANGER) is None
-    assert await people.code_for("discord", STRANGER, STRANGER) is not None
+    assert await people.code_for("telegram", Sender(STRANGER), STRANGER) is None
+    assert await people.code_for("discord", Sender(STRANGER), STRANGER) is not None
     clock.advance(HOUR)
-    assert await people.code_for("telegram", STRANGER, STRANGER) is not None
+    assert await people.code_for("telegram", Sender(STRANGER), STRANGER) is not None
 
 
 async def test_many_who_ask_at_the_same_moment_get_no_more_codes_than_that() -> None:
     people = nobody()
-    codes = await asyncio.gather(*(people.code_for("telegram", str(number), "chat") for number in range(20)))
+    codes = await asyncio.gather(*(people.code_for("telegram", Sender(str(number)), "chat") for number in range(20)))
 
     assert len([code for code in codes if code]) == MOST_ASKING
 
@@ -155,9 +155,9 @@ async def test_whoever_was_denied_gets_no_code_for_a_day() -> None:
     people = nobody(clock)
     await people.deny(await code_of(people), CHAT)
 
-    assert await people.code_for("telegram", STRANGER, STRANGER) is None
+    assert await people.code_for("telegram", Sender(STRANGER), STRANGER) is None
     clock.advance(24 * HOUR)
-    assert await people.code_for("telegram", STRANGER, STRANGER) is not None
+    assert await people.code_for("telegram", Sender(STRANGER), STRANGER) is not None
 
 
 async def test_wrong_codes_lock_over_chat_also_the_right_one_but_not_on_the_machine() -> None:
@@ -185,11 +185,11 @@ async def test_the_lock_opens_an_hour_after_the_first_of_the_wrong_codes() -> No
     assert (await people.approve(await code_of(people), CHAT)).id == STRANGER
 
 
-async def test_of_a_stranger_ids_and_code_are_kept_and_go_when_they_are_over() -> None:
+async def test_of_a_stranger_ids_name_and_code_are_kept_and_go_when_they_are_over() -> None:
     clock, store = FakeClock(), MemoryPeople()
     people = nobody(clock, store)
     await code_of(people)
-    assert set(Asking.__dataclass_fields__) == {"channel", "id", "chat", "code", "until"}
+    assert set(Asking.__dataclass_fields__) == {"channel", "id", "chat", "code", "until", "name"}
     clock.advance(2 * HOUR)
     await code_of(people, "5")
 

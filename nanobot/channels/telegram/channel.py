@@ -21,6 +21,7 @@ from nanobot.channels.telegram.presses import Presses
 from nanobot.channels.telegram.receipts import Receipts
 from nanobot.channels.telegram.sending import Sending
 from nanobot.channels.telegram.settings import Access, House, MenuCommand, Webhook
+from nanobot.channels.telegram.spelling import Spelling
 from nanobot.channels.telegram.webhook import WebhookServer
 from nanobot.channels.telegram.wording import MB, Wording
 from nanobot.errors import StoreError
@@ -51,7 +52,8 @@ class Telegram(Sending):
         self._keyboards = Keyboards(house.bookmarks)
         self._menu = Menu(self._api, house.bookmarks, commands)
         self._line = Line(self._api, house.clock, house.changed)
-        wording = Wording(house.media, house.language, OWN_LIMIT if access.is_self_hosted else UPLOAD_LIMIT)
+        largest = OWN_LIMIT if access.is_self_hosted else UPLOAD_LIMIT
+        wording = Wording(house.media, house.language, largest, Spelling(each.name for each in commands))
         super().__init__(self._api, wording, house.media, self._moved, self._keyboards)
 
     async def listen(self, publish: Publish) -> None:

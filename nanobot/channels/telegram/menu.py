@@ -7,6 +7,7 @@ from telegram import BotCommand
 
 from nanobot.channels.telegram.api import Api
 from nanobot.channels.telegram.settings import MenuCommand
+from nanobot.channels.telegram.spelling import Spelling, name_here
 from nanobot.i18n import Language
 from nanobot.ports import Bookmarks
 
@@ -35,4 +36,5 @@ class Menu:
         await self._bookmarks.mark(key, state)
 
     def _menu(self, language: Language) -> list[tuple[str, str]]:
-        return [(each.name.replace("-", "_"), each.help[language][:_LONGEST]) for each in self._commands]
+        spelled = Spelling(each.name for each in self._commands)
+        return [(name_here(each.name), spelled(each.help[language])[:_LONGEST]) for each in self._commands]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nanobot.channels.platform import Part
+from nanobot.channels.telegram.spelling import Spelling
 from nanobot.channels.text.telegram import CAPTION_LIMIT, TEXT_LIMIT, RichText, telegram_parts
 from nanobot.errors import StoreError
 from nanobot.i18n import Language, say
@@ -32,8 +33,9 @@ class Body:
 class Wording:
     """Cuts messages into parts."""
 
-    def __init__(self, media: Media, language: Callable[[Address], Language], largest: int) -> None:
+    def __init__(self, media: Media, language: Callable[[Address], Language], largest: int, spelling: Spelling) -> None:
         """`largest` is the size of a file, in bytes, above which it cannot be sent."""
+        self._spelling = spelling
         self._media = media
         self._language = language
         self._largest = largest
@@ -41,6 +43,8 @@ class Wording:
     def parts(self, message: OutboundMessage, *, repeat: bool) -> Sequence[Part]:
         """As Platform.parts."""
         language = self._language(message.address)
+        if message.kind != "answer":  # those are our own words
+            message = replace(message, text=self._spelling(message.text))
         mark = say("telegram.repeat", language) + " " if repeat else ""
         if part := self._captioned(message, mark):
             return [part]

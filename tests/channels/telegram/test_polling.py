@@ -238,9 +238,7 @@ async def test_a_proxy_carries_everything(scene: Scene, telegram: FakeTelegram) 
 
 
 @pytest.mark.parametrize("scheme", ["socks5", "socks5h", "https"])
-async def test_other_kinds_of_proxies_are_known(
-    scene: Scene, scheme: str, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_other_kinds_of_proxies_are_known(scene: Scene, scheme: str, caplog: pytest.LogCaptureFixture) -> None:
     scene.proxy = f"{scheme}://user:secret@127.0.0.1:9"
     await scene.reborn()
     async with scene.listening():

@@ -16,6 +16,7 @@ from nanobot.channels.platform import (
     RejectedError,
     UnreachableError,
 )
+from nanobot.channels.telegram.settings import MenuCommand
 from nanobot.messages import Address, Attachment, OutboundMessage
 from tests.channels.telegram.scene import GARDEN, OWNER, Scene, private
 from tests.fakes.telegram_checks import RefusalError, check_text, units
@@ -303,3 +304,17 @@ def test_whatever_the_text_telegram_takes_every_part(scene: Scene, tmp_path: Pat
             check_text(rich.text.text, entities)
         except RefusalError as refusal:
             raise AssertionError(refusal.description) from None
+
+
+async def test_our_own_words_spell_commands_as_telegram_knows_them(scene: Scene) -> None:
+    scene.commands = [MenuCommand("dream-log", {"en": "", "zh": ""})]
+    await scene.reborn()
+    scene.owner()
+    text = "见/dream-log，/dream-log-x a/dream-log /dream-log 12"
+    for kind in ("notice", "answer"):
+        message = OutboundMessage(id=kind, address=private(), text=text, kind=kind)
+        await scene.bot.send(message, scene.bot.parts(message)[0], 0)
+
+    notice, answer = scene.world.chat(OWNER).by_bot
+    assert notice.text == "见/dream_log，/dream-log-x a/dream-log /dream_log 12"
+    assert answer.text == text
