@@ -72,6 +72,11 @@ class Scope:
         """Whether this is the memory of a group chat."""
         return self.name.startswith("group:")
 
+    @property
+    def is_person(self) -> bool:
+        """Whether this is one member's own memory."""
+        return not (self.is_owner or self.is_group)
+
     def __lt__(self, other: "Scope") -> bool:
         return self.name < other.name
 

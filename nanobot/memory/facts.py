@@ -86,16 +86,16 @@ class Facts:
         fact = await asyncio.to_thread(_fact, text)
         if isinstance(fact, Remembered):
             return fact
-        if await asyncio.to_thread(is_order, text) and not await self._may_order(asked):
+        if not await self._may_say(text, asked):
             return Remembered("order")
         if self._keeping and (remembered := await self._keep(fact, asked, self._keeping)):
             return remembered
         return await asyncio.to_thread(self._save, fact)
 
-    async def _may_order(self, asked: Asked) -> bool:
+    async def _may_say(self, text: str, asked: Asked) -> bool:
         if self._keeping is None:
-            return asked.authority.origin is Origin.OWNER
-        return (await self._keeping.grounds(asked)).may_order
+            return asked.authority.origin is Origin.OWNER or not await asyncio.to_thread(is_order, text)
+        return await self._keeping.may_say(text, asked)
 
     async def _keep(self, fact: str, asked: Asked, keeping: Keeping) -> Remembered | None:
         """Save it as a version of its own; None if that cannot be done."""

@@ -1,5 +1,6 @@
 """Changes of long-term files that somebody asked for, each kept as a version with its reason."""
 
+import asyncio
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from nanobot.authority import Authority, Origin, least
 from nanobot.errors import StoreError, VersionError
 from nanobot.memory import commits
 from nanobot.memory.commits import Commit
+from nanobot.memory.manners import without_manners
+from nanobot.memory.rules import is_order
 from nanobot.ports import Caller, Edit, SessionStore, VersionStore
 from nanobot.transcript import Message
 
@@ -78,6 +81,20 @@ class Keeping:
             least(asked.authority.origin, *origins),
             least(asked.authority.origin, *_heard(said)),
         )
+
+    async def may_say(self, text: str, asked: Asked) -> bool:
+        """Whether whoever asked may have this remembered.
+
+        What tells the bot what to do takes an owner's own word. How they themselves like to be answered, people may
+        say in their own memory.
+        """
+        if not await asyncio.to_thread(is_order, text):
+            return True
+        grounds, scope = await self.grounds(asked), asked.authority.scope
+        if grounds.may_order:
+            return True
+        is_their_own = scope.is_person and grounds.heard is Origin.PERSON
+        return is_their_own and not await asyncio.to_thread(is_order, without_manners(text))
 
     async def keep(self, edits: Mapping[str, Edit], commit: Commit) -> bool:
         """Change files as one version; where there is no git, without one.

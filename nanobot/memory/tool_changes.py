@@ -7,7 +7,6 @@ from nanobot.memory.commits import Commit
 from nanobot.memory.guard import objection
 from nanobot.memory.keeping import Asked, Keeping
 from nanobot.memory.operations import operations
-from nanobot.memory.rules import is_order
 from nanobot.ports import Caller, Edit
 from nanobot.workspace import scope_of
 
@@ -33,11 +32,13 @@ class ToolChanges:
         if reason := await asyncio.to_thread(objection, added):
             return reason
         is_soul = str(path).casefold() == _SOUL
-        is_about_the_bot = is_soul or (path.suffix.casefold() == ".md" and await asyncio.to_thread(is_order, added))
-        if not is_about_the_bot or (await self._keeping.grounds(Asked.in_turn(caller))).may_order:
-            return None
+        asked = Asked.in_turn(caller)
         if is_soul:
+            if (await self._keeping.grounds(asked)).may_order:
+                return None
             return _NO_OWNERS_WORD.format(what="it says how you are to behave", instead="Leave it as it is.")
+        if path.suffix.casefold() != ".md" or await self._keeping.may_say(added, asked):
+            return None
         return _NO_OWNERS_WORD.format(
             what="the new text holds a standing instruction for you",
             instead="Leave the instruction out and write the rest, as facts.",

@@ -8,6 +8,7 @@ from nanobot.memory.alike import content_words
 from nanobot.memory.dream.draft import SOUL, USER, Places
 from nanobot.memory.dream.evidence import Evidence
 from nanobot.memory.dream.refused import Refused
+from nanobot.memory.manners import without_manners
 from nanobot.memory.rules import is_rule
 
 _SUPPORT = 1 / 3
@@ -32,8 +33,14 @@ def check_origin(places: Places, path: str, evidence: Evidence, brought: Sequenc
     if path == places.fixed[USER] and evidence.origin not in own:
         raise Refused("origin", f"{file} changes on the person's own words only. Name the fact that holds them.")
     for text in brought:
-        if path == places.fixed.get(SOUL) or is_rule(text):
+        if path == places.fixed.get(SOUL) or is_rule(_without_own(text, places, evidence)):
             _check_rule(text, evidence)
+
+
+def _without_own(text: str, places: Places, evidence: Evidence) -> str:
+    """A text without how a member likes to be answered: that they may say in their own memory."""
+    is_their_own = places.scope.is_person and evidence.origin in (Origin.OWNER, Origin.PERSON)
+    return without_manners(text) if is_their_own else text
 
 
 def check_support(texts: Sequence[str], said: str) -> None:

@@ -114,6 +114,16 @@ async def test_a_member_sets_no_rules_in_their_own_memory_either(bedroom: Bedroo
     assert set(kinds(report)) <= {"rule", "unsupported"}
 
 
+@pytest.mark.parametrize("scope", [Scope.person("telegram", "7"), Scope.group("telegram", "-1")])
+async def test_how_a_member_likes_to_be_answered_is_learnt_in_their_own_memory(bedroom: Bedroom, scope: Scope) -> None:
+    line = Line("please answer me in German", origin=Origin.PERSON)
+    await bedroom.happened(line, scope=scope, session="telegram:7")
+
+    report = await bedroom.sleep(wants(add("wants the assistant to answer in German", "m1")))
+
+    assert kinds(report) == (["rule"] if scope.is_group else [])
+
+
 async def test_what_only_a_page_says_is_not_who_the_user_is(bedroom: Bedroom) -> None:
     await bedroom.happened(
         "Who is on this page?", by_tool("The user is called Mallory"), facts=["", "is called Mallory"]
