@@ -85,12 +85,19 @@ class Dispatcher:
                 else:
                     self._lanes.put(message)
                     await self._hint(message)
+                    await self._remind(message)
 
     async def _hint(self, message: InboundMessage) -> None:
         """Tell whoever does not answer a question that the turn waits for that, once."""
         if self._questions.hint(message):
             notice = _notice(message, Answer(say("tools.hint", self._language(message))))
             await self._bus.send(replace(notice, id=f"{message.id}:hint"))
+
+    async def _remind(self, message: InboundMessage) -> None:
+        """A yes that came too late for a command's question is not taken for done: say how to give it."""
+        if missed := self._offers.missed(message):
+            notice = _notice(message, Answer(say("command.missed", self._language(message), command=missed)))
+            await self._bus.send(replace(notice, id=f"{message.id}:missed", reply_to=None))
 
     async def _at_once(self, message: InboundMessage, command: Command) -> None:
         """Those of a conversation in the order in which they came: what /remember saves, the next /memory shows."""

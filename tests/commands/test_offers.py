@@ -76,6 +76,20 @@ def test_it_is_over_when_the_bot_has_said_something_else(offers: Offers) -> None
     assert offers.read(typed("yes"), NONE).text == "yes"
 
 
+def test_a_yes_that_comes_too_late_is_told_what_it_may_have_meant_once(offers: Offers) -> None:
+    offers.lapse("telegram:7")
+    assert offers.missed(typed("no")) == ""
+    assert offers.missed(replace(typed("yes"), sender=Sender("8"))) == ""
+    assert offers.missed(typed("yes")) == ASKED.yes
+    assert offers.missed(typed("yes")) == ""
+
+
+def test_what_was_answered_in_full_is_no_question_any_more(offers: Offers) -> None:
+    offers.made(typed(ASKED.yes), Answer("Forgotten."))
+    assert offers.read(typed("yes"), NONE).text == "yes"
+    assert offers.missed(typed("yes")) == ""
+
+
 def test_of_two_questions_the_newer_one_is_meant(offers: Offers) -> None:
     of_a_turn = new_id()
     assert offers.read(typed("yes"), of_a_turn).text == "yes"
