@@ -15,7 +15,8 @@ _SO = rf"{_HOW}(?:(?:,| and|, and|, but| but) {_HOW}){{0,2}}"
 _WISH = (
     r"(?:from now on,? |please |kindly |always |never |only |do not |don'?t |(?:can|could|would|will) you "
     r"|you (?:should|must|can|may) |i(?:'d| would)? (?:want|like|prefer) (?:you|it if you) (?:to )?"
-    r"|(?:(?:the user|\w+) )?(?:wants?|likes?|prefers?|asks?|asked|would like) (?:(?:you|the assistant|the bot|the model) )?to (?:be )?){0,4}"
+    r"|(?:(?:the user|\w+) )?(?:wants?|likes?|prefers?|asks?|asked|would like)"
+    r" (?:(?:you|the assistant|the bot|the model) )?to (?:be )?){0,4}"
 )
 _TO = r"(?:(?: back)?(?: to| with)? (?:me|us|him|her|them|the user))?"
 _ENGLISH = (
