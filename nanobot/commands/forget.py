@@ -78,6 +78,7 @@ class Forgetting:
         self._person_scope = person_scope
         self._clock = clock
         self._taking = asyncio.Lock()
+        self._shown: dict[str, Preview] = {}  # by token; what another process has shown is worked out anew
 
     async def show(self, typed: str, asker: Asker) -> Asked:
         """What would go. Raises StoreError."""
@@ -123,7 +124,8 @@ class Forgetting:
             language=asker.language,
         )
         try:
-            preview = await self._forget.preview(wish, Reach(question.scopes))
+            shown = self._shown.pop(question.token, None)
+            preview = shown or await self._forget.preview(wish, Reach(question.scopes))
         except VersionError as error:
             return Asked(words.say("no_history", reason=error), failed=True)
         receipt = await self._forget.carry_out(preview, order)
@@ -176,6 +178,9 @@ class Forgetting:
         async with self._taking:
             others = [one for one in await self._open() if (one.by, one.where) != (question.by, question.where)]
             await self._questions.write([*others, question])
+            still = {one.token for one in others}
+            self._shown = {token: shown for token, shown in self._shown.items() if token in still}
+            self._shown[question.token] = preview
         return question
 
     async def _find(self, token: str, asker: Asker) -> Question | None:
