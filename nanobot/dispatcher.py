@@ -3,22 +3,23 @@
 import asyncio
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from weakref import WeakValueDictionary
 
 from nanobot.agent.agent import Agent
 from nanobot.agent.languages import Languages
+from nanobot.agent.patience import PatientBus
 from nanobot.agent.questions import Questions
 from nanobot.agent.turn import Turn
 from nanobot.commands.offers import Offers
 from nanobot.commands.router import Answer, Call, Command, Router, parse
-from nanobot.errors import NanobotError
+from nanobot.errors import NanobotError, StoreError
 from nanobot.i18n import Language, language_of, say
 from nanobot.ids import new_id
 from nanobot.lanes import Lanes
 from nanobot.messages import InboundMessage, OutboundMessage
-from nanobot.ports import Bus
 from nanobot.trace import at_work_on
 from nanobot.uncancelled import to_the_end
 
@@ -30,7 +31,7 @@ class Dispatcher:
 
     def __init__(
         self,
-        bus: Bus,
+        bus: PatientBus,
         lanes: Lanes,
         agent: Agent,
         router: Router,
@@ -55,6 +56,11 @@ class Dispatcher:
             await self._run()
         finally:
             await to_the_end(self._keep_waiting())
+
+    @property
+    def trouble(self) -> str:
+        """Why messages wait for the disk just now, in a sentence; "" if they do not."""
+        return self._bus.trouble
 
     async def drain(self) -> None:
         """Begin nothing more; returns when what runs has ended."""
@@ -91,7 +97,8 @@ class Dispatcher:
         """Tell whoever does not answer a question that the turn waits for that, once."""
         if self._questions.hint(message):
             notice = _notice(message, Answer(say("tools.hint", self._language(message))))
-            await self._bus.send(replace(notice, id=f"{message.id}:hint"))
+            with suppress(StoreError):  # what they wrote waits all the same
+                await self._bus.send(replace(notice, id=f"{message.id}:hint"))
 
     async def _remind(self, message: InboundMessage) -> None:
         """A yes that came too late for a command's question is not taken for done: say how to give it."""
@@ -119,7 +126,7 @@ class Dispatcher:
         self._offers.lapse(message.address.session_key)
         again = await self._bus.begin(message) > 0
         if message.corrects or not message.to_bot:
-            await self._agent.keep([message], again=again)
+            await self._bus.patiently(lambda: self._agent.keep([message], again=again))
             await self._bus.finish([message], None)
             return
         turn = Turn(message, self._heard(message), self._bus.show, goes_on=self._bus.is_durable, again=again)

@@ -1,18 +1,22 @@
 """Questions that wait for a person."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 
 from nanobot.agent.conversation import Conversations
 from nanobot.authority import may_answer
+from nanobot.errors import StoreError
 from nanobot.i18n import Language, say
 from nanobot.i18n.consent import consent
 from nanobot.ids import new_id
 from nanobot.messages import Address, Button, InboundMessage, OutboundMessage, Progress
 from nanobot.ports import Bus, Caller
 from nanobot.uncancelled import to_the_end
+
+log = logging.getLogger(__name__)
 
 Aside = Callable[[str], AbstractAsyncContextManager[None]]
 
@@ -84,7 +88,7 @@ class Questions:
                     return await asked.answer
                 finally:
                     del self._open[question_id]
-                    await to_the_end(self._bus.send(_settled(question_id, asked)))
+                    await to_the_end(self._settle(question_id, asked))
 
     @asynccontextmanager
     async def _recorded(self, asked: _Question) -> AsyncIterator[None]:
@@ -96,6 +100,14 @@ class Questions:
         yield
         await conversation.asked(caller.turn, is_open=False)
         self._show(caller, "")
+
+    async def _settle(self, question_id: str, asked: _Question) -> None:
+        """Have its buttons taken away. Where that cannot be written down, the next start does it."""
+        caller, text = asked.caller, asked.outcome()
+        try:
+            await self._bus.send(_settles(question_id, caller.address, text))
+        except StoreError as error:
+            log.warning("%s: question %s keeps its buttons: %s", caller.address.session_key, question_id, error)
 
     def _show(self, caller: Caller, text: str) -> None:
         self._bus.show(Progress(address=caller.address, turn=caller.turn, kind="asking", text=text))
@@ -143,15 +155,8 @@ class Questions:
 
 def lapsed(question_id: str, address: Address, language: Language) -> OutboundMessage:
     """Settles a question of a process that died."""
-    text = f"✗ {say('tools.over', language)}"
+    return _settles(question_id, address, f"✗ {say('tools.over', language)}")
+
+
+def _settles(question_id: str, address: Address, text: str) -> OutboundMessage:
     return OutboundMessage(id=f"{question_id}:over", address=address, text=text, kind="notice", settles=question_id)
-
-
-def _settled(question_id: str, asked: _Question) -> OutboundMessage:
-    return OutboundMessage(
-        id=f"{question_id}:over",
-        address=asked.caller.address,
-        text=asked.outcome(),
-        kind="notice",
-        settles=question_id,
-    )

@@ -210,6 +210,8 @@ class RunningTurn:
 
     def _answer(self, text: str, preset: str, *, cut: bool) -> OutboundMessage:
         text = f"{text}\n\n{say('turn.cut', self._turn.language)}" if cut else text
+        if not self.room.model.vision and any(file.is_picture for said in self._turn.inbound for file in said.files):
+            text = f"{text}\n\n{say('turn.unseen', self._turn.language, model=self.room.model.preset)}"
         stats = self._turn.stats(preset or self.room.model.preset)
         return OutboundMessage(kind="answer", text=text, stats=stats, failed=cut, **self._reply())
 

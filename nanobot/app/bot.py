@@ -10,6 +10,7 @@ from nanobot.agent.context import Budgets, ContextBuilder
 from nanobot.agent.conversation import Conversations
 from nanobot.agent.languages import Languages
 from nanobot.agent.models import Models
+from nanobot.agent.patience import PatientBus
 from nanobot.agent.questions import Questions
 from nanobot.agent.skills import Skills
 from nanobot.app.archive import build_archive, build_archivist
@@ -212,7 +213,13 @@ def build_bot(
     router = Router([help_command(listed), *listed])
     languages = Languages(config.language, language)
     dispatcher = Dispatcher(
-        ground.bus, lanes, agent, router, questions, languages, steer=config.agent.while_busy == "steer"
+        PatientBus(ground.bus, clock),
+        lanes,
+        agent,
+        router,
+        questions,
+        languages,
+        steer=config.agent.while_busy == "steer",
     )
     return Bot(
         workspace,

@@ -89,6 +89,7 @@ class Gateway:
             commands=[pair_command(self._pairing), link_command(self._people)],
             status=GatewayLines(self._watch.look, spool.acknowledge),
         )
+        self._watch.disk_trouble = lambda: self._bot.dispatcher.trouble
         self._transcriber = build_transcriber(config, clock)
         house = House(
             door=Access(self._people, spool.send, clock),

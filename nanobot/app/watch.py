@@ -28,6 +28,8 @@ class Watch:
         self._started, self._began = clock.now(), clock.monotonic()
         self.posts: Sequence[Post] = ()
         self.health: Supervisor | None = None
+        self.disk_trouble: Callable[[], str] = str
+        """Why messages wait for the disk, in a sentence; "" if they do not."""
         self.is_stopping = False
 
     async def look(self, apart_from: str = "") -> GatewayState:
@@ -53,8 +55,10 @@ class Watch:
                 self._tell(line)
 
     def _channels(self) -> Sequence[ChannelState]:
-        """The channels; what serves GET /health only if it does not."""
+        """The channels; the disk, and what serves GET /health, only if something is wrong with them."""
         states = [post.state() for post in self.posts]
+        if trouble := self.disk_trouble():
+            states.append(ChannelState(name="disk", state="trouble", trouble=trouble.rstrip(".")))
         if self.health and self.health.is_pausing:
             states.append(ChannelState(name="health", state="trouble", trouble=self.health.trouble.rstrip(".")))
         return states

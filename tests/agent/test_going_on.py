@@ -12,7 +12,7 @@ from pathlib import Path
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.bus.spool import Spool
 from nanobot.history import INTERRUPTED, NOT_ALLOWED
-from nanobot.messages import Button, InboundMessage, OutboundMessage, Progress, Quote, Sender
+from nanobot.messages import Attachment, Button, InboundMessage, OutboundMessage, Progress, Quote, Sender
 from nanobot.ports import LLM, Asker, Caller, Delivery, Tool, ToolResult, ToolSpec
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
@@ -173,6 +173,14 @@ async def test_a_typed_yes_is_the_answer_and_other_words_wait_and_are_told_so(tm
     assert answer.text == "Booked."
     assert asking.ran == 1
     assert said_in_all == ["book it", "which day is it?", "hello?"]
+
+
+async def test_who_sends_a_picture_to_a_model_that_sees_none_is_told_so(tmp_path: Path) -> None:
+    async with life(tmp_path, ScriptedLLM(says("Nice."))) as bot:
+        await bot.bus.publish(said("m1", "look", files=(Attachment("media/a.jpg", "image/jpeg"),)))
+        (answer,) = await answers(bot, 1)
+        assert answer.text.startswith("Nice.\n\n[I have kept your picture")
+        assert (await kept(bot))[-1].content == "Nice."
 
 
 async def test_an_answer_that_stands_in_the_session_is_only_sent(tmp_path: Path) -> None:

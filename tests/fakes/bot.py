@@ -13,6 +13,7 @@ from nanobot.agent.context import Budgets, ContextBuilder
 from nanobot.agent.conversation import Conversations
 from nanobot.agent.languages import Languages
 from nanobot.agent.models import Models
+from nanobot.agent.patience import PatientBus
 from nanobot.agent.questions import Questions
 from nanobot.agent.recollection import Recollection
 from nanobot.agent.skills import Skills
@@ -133,7 +134,13 @@ class Bot:
             Limits(max_steps, compact_at),
         )
         self.dispatcher = Dispatcher(
-            self.bus, self.lanes, self.agent, self._router(), self.questions, Languages("auto", "en"), steer=steer
+            PatientBus(self.bus, self.clock),
+            self.lanes,
+            self.agent,
+            self._router(),
+            self.questions,
+            Languages("auto", "en"),
+            steer=steer,
         )
 
     def _archive(self, *, summary_first: bool) -> Archive:

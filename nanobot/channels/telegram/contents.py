@@ -87,7 +87,7 @@ class Contents:
     async def _fetch(self, message: Message, arriving: Arriving, admission: Admission) -> tuple[Attachment, str]:
         """A file, and what is spoken in it if it is speech."""
         if arriving.is_speech and self._transcriber is None:
-            raise _NotHadError("voice_none")
+            raise _NotHadError("voice_none_owner" if admission.authority.scope.is_owner else "voice_none")
         try:
             file = await self._downloads.fetch(admission.authority.scope, arriving)
         except TooLargeError as error:

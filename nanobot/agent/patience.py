@@ -1,0 +1,64 @@
+"""Waiting for a disk that cannot be written, because it is full most often: what was said must not get lost."""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from nanobot.errors import StoreError
+from nanobot.messages import InboundMessage, OutboundMessage, Progress
+from nanobot.ports import Bus, Clock
+
+T = TypeVar("T")
+
+PAUSE = 10.0
+"""Seconds after which is tried again what could not be written."""
+
+log = logging.getLogger(__name__)
+
+
+class PatientBus:
+    """A Bus whose messages are received, begun and finished as soon as the disk allows.
+
+    `publish` and `send` still raise StoreError: whoever calls them knows better what to do.
+    """
+
+    def __init__(self, bus: Bus, clock: Clock) -> None:
+        self._bus = bus
+        self._clock = clock
+        self.trouble = ""
+        """Why it waits just now, in a sentence; "" if it does not."""
+
+    @property
+    def is_durable(self) -> bool:
+        return self._bus.is_durable
+
+    async def publish(self, message: InboundMessage) -> None:
+        await self._bus.publish(message)
+
+    async def receive(self) -> InboundMessage:
+        return await self.patiently(self._bus.receive)
+
+    async def begin(self, message: InboundMessage) -> int:
+        return await self.patiently(lambda: self._bus.begin(message))
+
+    async def finish(self, done: Sequence[InboundMessage], answer: OutboundMessage | None) -> None:
+        await self.patiently(lambda: self._bus.finish(done, answer))
+
+    async def send(self, message: OutboundMessage) -> None:
+        await self._bus.send(message)
+
+    def show(self, progress: Progress) -> None:
+        self._bus.show(progress)
+
+    async def patiently(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do it, as often as it takes, or until cancelled. A work that raises StoreError has done nothing."""
+        while True:
+            try:
+                done = await work()
+            except StoreError as error:
+                log.error("%s; tried again in %.0f s", str(error).rstrip("."), PAUSE)  # noqa: TRY400 - it says all
+                self.trouble = str(error)
+                await self._clock.sleep(PAUSE)
+            else:
+                self.trouble = ""
+                return done
