@@ -200,10 +200,18 @@ class Forgetting:
         """The questions that are not over. What is over is nobody's to read any more."""
         now = self._clock.now()
         every = await self._questions.read()
-        still = [one for one in every if datetime.fromisoformat(one.until) > now]
+        still = [one for one in every if _is_before(now, one.until)]
         if len(still) != len(every):
             await self._questions.write(still)
         return still
+
+
+def _is_before(now: datetime, until: str) -> bool:
+    """A time that nobody can read is over."""
+    try:
+        return now < datetime.fromisoformat(until)
+    except (ValueError, TypeError):
+        return False
 
 
 def _goes_with(other: Question, question: Question) -> bool:

@@ -40,13 +40,15 @@ class Untouched:
 
 
 def _places(path: Path, meant: Meant) -> Iterator[str]:
-    """`path:line` of each line that names it."""
+    """The file if its name tells it, and `path:line` of each line that does."""
     try:
         if path.is_symlink() or path.stat().st_size > _MOST:
             return
         text = path.read_bytes().decode("utf-8", "replace")
     except OSError:
         return
+    if meant.traces.name(path.stem.replace("-", " ").replace("_", " ")):
+        yield str(path)
     if meant.traces.may_name(text):
         for number, is_named in enumerate(meant.traces.named(text.split("\n")), 1):
             if is_named:

@@ -55,6 +55,16 @@ async def test_an_order_that_nobody_can_read_is_removed(house: Household) -> Non
     assert house.holding(OTHER) != []
 
 
+async def test_questions_that_nobody_can_read_are_over(house: Household) -> None:
+    bad = '{"token": "AB23", "kind": "words", "value": "x", "scopes": null, "by": "", "where": "", "until": "soon"}'
+    for text in ("[", f"[{bad}]"):
+        house.space.forget_questions.write_text(text, encoding="utf-8")
+
+        await house.bot().forgetting.resume()
+
+        assert not house.space.forget_questions.exists()
+
+
 async def test_who_asked_in_the_terminal_reads_the_receipt_there(house: Household) -> None:
     bus = MemoryBus()
     await begun(house, Address("cli", "default"))
