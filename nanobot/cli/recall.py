@@ -74,7 +74,8 @@ def _answer(args: argparse.Namespace, search: "Callable[[str], Sequence[Hit]]") 
     elif args.json:
         print(_json(search(" ".join(args.words))))
     else:
-        _print(search(" ".join(args.words)))
+        hits = search(" ".join(args.words))
+        _print([hit for hit in hits if not hit.is_beside] or hits)
 
 
 def _positive(text: str) -> int:

@@ -22,11 +22,12 @@ def recall_command(searching: Searching) -> Command:
         if not call.argument:
             return Answer(call.say("recall.usage"), failed=True)
         try:
-            found = await searching.find(call.argument, call.message.authority, k=MOST)
+            found = await searching.find(call.argument, call.message.authority, k=2 * MOST)
         except StoreError as error:
             log.warning("%s: nothing can be searched: %s", call.message.address.session_key, error)
             return Answer(call.say("recall.broken"), failed=True)
-        parts = [_heading(len(found.hits), call), *("\n".join(_shown(hit, call)) for hit in found.hits)]
+        hits = [hit for hit in found.hits if not hit.is_beside][:MOST] or found.hits[:MOST]
+        parts = [_heading(len(hits), call), *("\n".join(_shown(hit, call)) for hit in hits)]
         if found.unread:
             parts.append(call.say("recall.still_reading", share=f"{found.unread:.0%}"))
         return Answer("\n\n".join(parts))

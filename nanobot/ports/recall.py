@@ -176,12 +176,14 @@ class Hit:
     """Something that was found.
 
     `around` holds what was said right before and after it, `related` where the note leads that it stands in.
+    `is_beside`: it holds nothing of what was asked for, but stands beside what does.
     """
 
     said: Said
     score: float
     around: Sequence[Said] = ()
     related: Sequence[Related] = ()
+    is_beside: bool = False
 
 
 class Recall(Protocol):

@@ -1,5 +1,7 @@
 """/recall: people search what was said."""
 
+from dataclasses import replace
+
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.commands.recall import recall_command
 from nanobot.commands.router import Answer, Call
@@ -43,6 +45,13 @@ async def test_each_kind_of_source_has_its_name() -> None:
         "me, in cli:a",
     ):
         assert part in text
+
+
+async def test_what_only_stands_beside_it_is_told_only_if_there_is_nothing_else() -> None:
+    cat, beside = hit(said("My cat is called Rice.")), replace(hit(said("Nice weather.")), is_beside=True)
+
+    assert "weather" not in await told(beside, cat)
+    assert "weather" in await told(beside)
 
 
 async def test_it_speaks_chinese() -> None:

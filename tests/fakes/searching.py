@@ -1,6 +1,7 @@
 """A search that answers what it was told to."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from nanobot.authority import Authority, Origin
 from nanobot.errors import StoreError
@@ -23,7 +24,7 @@ class ToldSearching:
         return Recalled([self._with(hit, around) for hit in self._hits], self._unread)
 
     def _with(self, hit: Hit, around: int) -> Hit:
-        return hit if around else Hit(hit.said, hit.score, (), hit.related)
+        return hit if around else replace(hit, around=())
 
 
 def said(

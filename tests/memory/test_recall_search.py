@@ -53,6 +53,41 @@ def best(texts: Sequence[Said], question: str) -> str:
 FILLER = ("Good morning!", "The weather is fine.", "I had soup.", "We talked about football.", "See you.", "Bye now.")
 
 
+@pytest.mark.parametrize("question", ["May 3", "on 3 May", "五月三日", "what did I say on May 3"])
+def test_a_day_alone_brings_up_what_was_said_then_in_its_order_and_then_what_speaks_of_it(question: str) -> None:
+    texts = [
+        *talk(*FILLER, "I booked the night train to Lisbon.", start=datetime(2026, 5, 3, 9, tzinfo=UTC)),
+        *(
+            said(50 + number, "later", session="b", at=datetime(2026, 5, 4, 9, number, tzinfo=UTC))
+            for number in range(30)
+        ),
+        said(90, "Her birthday is on May 3.", session="c", at=datetime(2025, 12, 1, tzinfo=UTC)),
+        said(91, "她的生日是五月三日。", session="d", at=datetime(2025, 12, 1, tzinfo=UTC)),
+    ]
+
+    found = [hit.said.text for hit in ask(texts, question, k=9)]
+
+    assert found[: len(FILLER) + 1] == [*FILLER, "I booked the night train to Lisbon."]
+    assert ("她的生日是五月三日。" if "月" in question else "Her birthday is on May 3.") in found
+    assert "later" not in found
+    assert "I booked the night train to Lisbon." in [hit.said.text for hit in ask(texts, question, k=3)]
+
+
+def test_what_only_says_that_something_is_remembered_is_not_found_but_what_was_told_is() -> None:
+    texts = talk("Remember that my locker code is on the blue card.", *FILLER)
+    texts.append(said(99, "I wrote it down: my locker code is on the blue card", role="assistant"))
+
+    assert [hit.said.key for hit in ask(texts, "locker code blue card") if "locker" in hit.said.text] == [0]
+
+
+def test_a_hit_tells_whether_it_only_stands_beside_what_was_asked_for() -> None:
+    texts = talk("Good morning!", "I planted tulips.", "The weather is fine.", "Where are the tulips?", "By the shed.")
+
+    beside = {hit.said.text for hit in ask(texts, "tulips") if hit.is_beside}
+
+    assert beside == {"Good morning!", "The weather is fine."}
+
+
 def test_another_form_of_the_word_finds_it() -> None:
     assert best(talk(*FILLER, "I went hiking with Tom."), "who do I hike with?") == "I went hiking with Tom."
 

@@ -75,5 +75,14 @@ class Page:
         """The text itself, and those right before and after it."""
         return (place, *(near for offset in (-1, 1) if (near := self._links[offset][place]) >= 0))
 
+    def beside_what_holds(self, words: Iterable[str]) -> frozenset[int]:
+        """The places of texts that hold none of the words, and do not answer a question that does."""
+        self.look_for(words)
+        holding = {place for word in words for place in self._holding[word]}
+        asked = {place for place in holding if asks(self.texts[place])}
+        return frozenset(
+            place for place in range(len(self.texts)) if place not in holding and self._links[-1][place] not in asked
+        )
+
     def each(self, measure: Callable[[Said], float]) -> Values:
         return [float(measure(said)) for said in self.texts]

@@ -1,16 +1,18 @@
 """The search itself: a question, the candidates of the index, the best of them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from difflib import get_close_matches
 
 from nanobot.memory.recall.days import Days
 from nanobot.memory.recall.features import Weights
+from nanobot.memory.recall.of_days import said_on, speaking_of
 from nanobot.memory.recall.page import REACH, Page, Values
 from nanobot.memory.recall.question import Question, read_question, without_names
 from nanobot.memory.recall.rank import features, scores
-from nanobot.memory.recall.relevance import Relevance, speaks_of_oneself
+from nanobot.memory.recall.receipts import is_receipt
+from nanobot.memory.recall.relevance import Relevance, speaks_of_oneself, telling
 from nanobot.memory.recall.synonyms import synonyms
 from nanobot.ports import EVERYWHERE, Hit, RecallIndex, Said, Within
 
@@ -45,6 +47,7 @@ class _Ranked:
     page: Page
     values: Values
     order: Sequence[int]  # the places of those that may be answers, the best first
+    beside: Collection[int]  # the places of those that are here for what stands beside them
 
 
 class LocalRecall:
@@ -57,7 +60,10 @@ class LocalRecall:
         self, query: str, *, now: datetime, k: int = 10, within: Within = EVERYWHERE, around: int = 0
     ) -> Sequence[Hit]:
         """The k texts that answer a query best, the best first; equal ones in the order in which they were said."""
-        ranked = self._rank(self._read(query, now.date(), within), within)
+        asked = self._read(query, now.date(), within)
+        if asked.question.days and not any(telling(asked.question)):
+            return self._of_days(asked, within, k, around)
+        ranked = self._rank(asked, within)
         return self._hits(ranked, ranked.order[:k], around)
 
     def relevant(self, message: str, *, now: datetime, k: int = 10, within: Within = EVERYWHERE) -> Sequence[Hit]:
@@ -86,14 +92,35 @@ class LocalRecall:
         keys = list(dict.fromkeys([*self._candidates(question, others, within, weights), *near.keys]))
         page = Page([said for said in self._index.passages(keys, REACH) if _is_before(said, within)])
         values = scores(*features(page, question, alike, similar, weights, near)) if page.texts else []
-        order = sorted(_inside(page, within), key=lambda place: -values[place])
-        return _Ranked(page, values, order)
+        inside = [place for place in _inside(page, within) if not is_receipt(page.texts[place])]
+        order = sorted(inside, key=lambda place: -values[place])
+        beside = page.beside_what_holds([*question.words, *others]) if page.texts else frozenset()
+        near_keys = set(near.keys)
+        return _Ranked(page, values, order, {place for place in beside if page.texts[place].key not in near_keys})
+
+    def _of_days(self, asked: _Asked, within: Within, k: int, around: int) -> Sequence[Hit]:
+        """What was said then, and if that is little, what speaks of then."""
+        days, about = asked.question.days, asked.question.about
+        then = said_on(self._index, days, within, k)
+        then = [said for said in then if not about or said.speaker in about]
+        known = {said.key for said in then}
+        more = speaking_of(self._index, asked.text, days, within, k) if len(then) < k else ()
+        worth = [(said, 1.0) for said in then] + [(said, 0.5) for said in more if said.key not in known]
+        hits = [(said, value) for said, value in worth if _is_before(said, within)][:k]
+        related = self._index.related([said.key for said, _ in hits])
+        return [Hit(said, value, self._around(said, around), related.get(said.key, ())) for said, value in hits]
 
     def _hits(self, ranked: _Ranked, places: Sequence[int], around: int) -> Sequence[Hit]:
         texts = [ranked.page.texts[place] for place in places]
         related = self._index.related([said.key for said in texts])
         return [
-            Hit(said, round(ranked.values[place], 4), self._around(said, around), related.get(said.key, ()))
+            Hit(
+                said,
+                round(ranked.values[place], 4),
+                self._around(said, around),
+                related.get(said.key, ()),
+                is_beside=place in ranked.beside,
+            )
             for place, said in zip(places, texts, strict=True)
         ]
 
