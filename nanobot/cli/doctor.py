@@ -19,7 +19,9 @@ if TYPE_CHECKING:  # what looks at sockets and files is not needed for `nanobot 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the family to the command line."""
     parser = commands.add_parser("doctor", help="look whether all is well, and say what to do if not")
-    parser.add_argument("what", nargs="?", choices=["memory"], help="memory: look at what is remembered, line by line")
+    parser.add_argument(
+        "what", nargs="?", choices=["memory"], metavar="memory", help="look at what is remembered, line by line"
+    )
     parser.set_defaults(func=run)
 
 
