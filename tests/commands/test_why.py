@@ -85,7 +85,7 @@ async def test_a_message_that_is_gone_is_said_to_be(ada: Historian) -> None:
 
     text = await ada.says("/why boat")
 
-    assert "1 piece(s) of what it rests on are no longer there" in text
+    assert "1 piece of what it rests on is no longer there" in text
     assert "> " not in text
 
 
