@@ -19,6 +19,7 @@ from nanobot.app.forgetting import Parts, build_forgetting
 from nanobot.app.memory import Records, Remembered, build_memory
 from nanobot.app.models import build_models, replay_bytes
 from nanobot.app.people import build_people
+from nanobot.app.plugins import plugin_tools
 from nanobot.app.recall import build_memories, build_reminders
 from nanobot.app.schedule import build_schedule
 from nanobot.commands.dream import dream_command, dream_lines
@@ -243,11 +244,14 @@ def _tools(ground: Ground, questions: Questions, memory: Remembered) -> Sequence
     tools = ground.config.tools
     rules = tools.exec
     changes = ToolChanges(memory.keeping)
-    return builtin_tools(
-        ground.workspace,
-        asker=questions,
-        allowed_dirs=tools.allowed_dirs,
-        exec_policy=ExecPolicy(owner=rules.owner, member=rules.member, allow=rules.allow, timeout=rules.timeout),
-        remembering=Remembering(changes.objection, memory.shelves.written, changes.keep),
-        file_lock=memory.files,
-    )
+    return [
+        *plugin_tools(ground.config.plugins),
+        *builtin_tools(
+            ground.workspace,
+            asker=questions,
+            allowed_dirs=tools.allowed_dirs,
+            exec_policy=ExecPolicy(owner=rules.owner, member=rules.member, allow=rules.allow, timeout=rules.timeout),
+            remembering=Remembering(changes.objection, memory.shelves.written, changes.keep),
+            file_lock=memory.files,
+        ),
+    ]

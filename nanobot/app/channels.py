@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nanobot import config as settings
+from nanobot.app.plugins import plugin_channels
 from nanobot.app.post import ChatChannel, Post
 from nanobot.bus.spool import Spool
 from nanobot.channels.access import Door
@@ -56,6 +57,8 @@ def _posts(config: Config, house: House) -> Iterator[Post]:
         yield _post(_telegram(config.telegram, house), house, TELEGRAM, how, streaming=config.telegram.streaming)
     if config.discord:
         yield _post(_discord(config.discord, house), house, DISCORD, "gateway", streaming=config.discord.streaming)
+    for channel in plugin_channels(config.plugins, house):
+        yield _post(channel, house, TELEGRAM, "", streaming=True)  # the calmer pace
 
 
 def _post(channel: ChatChannel, house: House, pace: Pace, how: str, *, streaming: bool) -> Post:

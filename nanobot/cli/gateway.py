@@ -31,7 +31,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(args: argparse.Namespace) -> int:
     """Serve until told to stop."""
     config = config_of(args)
-    if config.telegram is None and config.discord is None:
+    from nanobot.app.plugins import has_channels
+
+    if config.telegram is None and config.discord is None and not has_channels(config.plugins):
         raise ConfigError(
             f"There is nothing to serve: {config_path_of(args)} names no chat platform. For Telegram, talk to "
             "@BotFather, then write\n\n  telegram:\n    token: <what BotFather gave you>\n\n(docs/deploy.md goes "

@@ -54,7 +54,6 @@ def run(args: argparse.Namespace) -> int:
     import asyncio
 
     from nanobot.channels.terminal.clean import printable
-
     from nanobot.ops.socket.client import NoGatewayError
 
     config = config_of(args)

@@ -61,11 +61,16 @@ class Sending:
         self._me = ""
 
     def parts(self, message: OutboundMessage, *, repeat: bool = False) -> Sequence[Part]:
-        """See Platform. Buttons stand below the last text. A notice to another bot is unsaid: it might answer."""
+        """See Platform. Buttons stand below the last text, those for which there is no room in it, to be typed.
+
+        A notice to another bot is unsaid: it might answer.
+        """
         if message.kind == "notice" and (said := MessageId.parse(message.reply_to)) and said.mark == BY_BOT:
             return [Part(Body(message.text, unsaid=True))]
         language = self._desk.language(message.address)
-        texts = list(discord_parts(message.text, TEXT_LIMIT - _ROOM_FOR_MARK))
+        typed = [f"- {button.label}: `{button.value}`" for button in message.buttons[MOST:]]
+        whole = "\n".join([message.text, *typed])
+        texts = list(discord_parts(whole, TEXT_LIMIT - _ROOM_FOR_MARK))
         if not texts and (not message.files or message.buttons):
             texts = [say("discord.empty", language)]
         if repeat:
@@ -118,7 +123,8 @@ class Sending:
 
     async def settle(self, message: OutboundMessage, platform_id: str) -> None:
         try:
-            await self._rest.call("PATCH", _path(platform_id), {"components": outcome(message.text)})
+            body = {"components": outcome(message.text), **_NO_PINGS}
+            await self._rest.call("PATCH", _path(platform_id), body)
         except LostThreadError as error:
             raise LostPreviewError(str(error)) from error
 

@@ -335,6 +335,32 @@ async def test_buttons_stand_below_the_last_text(scene: Scene) -> None:
     assert [len(row["components"]) for row in last["components"]] == [5, 5, 2]
 
 
+async def test_choices_for_which_there_is_no_button_stand_in_the_text(scene: Scene) -> None:
+    buttons = [Button(f"Choice {number}", f"/go {number}") for number in range(27)]
+
+    async with scene.open() as channel:
+        await show(channel, answer(scene.general, "Which?", buttons=buttons, kind="question"))
+
+    (shown,) = scene.discord.sent(scene.general)
+    assert sum(len(row["components"]) for row in shown["components"]) == 25
+    assert shown["content"] == "Which?\n- Choice 25: `/go 25`\n- Choice 26: `/go 26`"
+
+
+async def test_a_question_that_is_over_shows_what_came_of_it_where_its_buttons_were(scene: Scene) -> None:
+    question = answer(scene.general, "May I?", buttons=[Button("Once", "once"), Button("No", "no")], kind="question")
+    over = OutboundMessage(id="q:over", address=question.address, text="✓ Once", settles=question.id)
+
+    async with scene.open() as channel:
+        place = await channel.send(question, channel.parts(question)[0], 0)
+        await channel.settle(over, place)
+        await channel.delete(question.address, place)
+        with pytest.raises(LostPreviewError):
+            await channel.settle(over, place)
+
+    edited = next(call.body for call in scene.discord.calls if call.method == "PATCH")
+    assert [(each["label"], each["disabled"]) for each in edited["components"][0]["components"]] == [("✓ Once", True)]
+
+
 async def test_a_notice_to_another_bot_is_not_said_nor_left_where_it_grew(scene: Scene) -> None:
     robot = scene.discord.person("Robo", bot=True)
     asked = scene.discord.says(robot, scene.general, "hi", quiet=True)
