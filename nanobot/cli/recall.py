@@ -4,14 +4,15 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from nanobot.cli.settings import config_of
+from nanobot.cli.settings import config_of, language_here
 from nanobot.errors import WorkspaceError
 
 if TYPE_CHECKING:  # the index is opened only to be searched
     from collections.abc import Callable, Sequence
 
     from nanobot.config import Config
-    from nanobot.ports import Hit, RecallIndex, RecallKeeper, Said
+    from nanobot.i18n import Language
+    from nanobot.ports import Hit, RecallIndex, RecallKeeper
     from nanobot.workspace import Workspace
 
 _DEFAULT_HITS = 10
@@ -44,14 +45,14 @@ def run(args: argparse.Namespace) -> int:
     from nanobot.workspace import Workspace
 
     config = config_of(args)
-    workspace = Workspace(config.workspace)
+    workspace, language = Workspace(config.workspace), language_here(config.language)
     if not workspace.root.is_dir():
         raise WorkspaceError(f"There is no workspace at {workspace.root} yet; `nanobot chat` makes one.")
     index, keeper = open_index(config, workspace)
     try:
-        keeper.sync(_progress if sys.stderr.isatty() else None)
+        keeper.sync(_progress(language) if sys.stderr.isatty() else None)
         recall = LocalRecall(index)
-        _answer(args, lambda query: recall.search(query, now=datetime.now().astimezone(), k=args.k))
+        _answer(args, lambda query: recall.search(query, now=datetime.now().astimezone(), k=args.k), language)
     finally:
         keeper.close()
     return 0
@@ -68,14 +69,14 @@ def open_index(config: "Config", workspace: "Workspace") -> "tuple[RecallIndex, 
     return open_recall(workspace, words_of, written_reader(read_frontmatter), embedder_named(config.memory.semantic))
 
 
-def _answer(args: argparse.Namespace, search: "Callable[[str], Sequence[Hit]]") -> None:
+def _answer(args: argparse.Namespace, search: "Callable[[str], Sequence[Hit]]", language: "Language") -> None:
     if args.json and args.words == _BATCH:
         _answer_lines(search)
     elif args.json:
         print(_json(search(" ".join(args.words))))
     else:
         hits = search(" ".join(args.words))
-        _print([hit for hit in hits if not hit.is_beside] or hits)
+        _print([hit for hit in hits if not hit.is_beside] or hits, language)
 
 
 def _positive(text: str) -> int:
@@ -109,28 +110,21 @@ def _json(hits: "Sequence[Hit]") -> str:
     return json.dumps(found, ensure_ascii=False)
 
 
-def _print(hits: "Sequence[Hit]") -> None:
+def _print(hits: "Sequence[Hit]", language: "Language") -> None:
     from nanobot.channels.terminal.clean import printable
+    from nanobot.commands.recall import source_of
+    from nanobot.i18n import say
 
     if not hits:
-        print("Nothing was found.")
+        print(say("shell.recall_nothing", language))
     for hit in hits:
         said = hit.said
-        print(f"{said.at[:16].replace('T', ' ')}  {_line(_who(said))}  ({_line(_where(said))})")
+        print(f"{said.at[:16].replace('T', ' ')} · {_line(source_of(said, language))}")
         for line in printable(said.text).splitlines():
             print(f"    {line}")
         for other in hit.related:
-            print(f"    -> {_line(f'{other.kind} {other.name}: {other.text}')}")
-
-
-def _who(said: "Said") -> str:
-    if said.source == "quote":
-        return f"passed on from {said.speaker}" if said.speaker else "passed on"
-    return said.speaker or said.role
-
-
-def _where(said: "Said") -> str:
-    return f"{said.session}, episode {said.message}" if said.source == "episode" else said.session
+            kind = other.kind or say("recall.related", language)
+            print(f"    → {_line(f'{kind} {other.name}: {other.text}')}")
 
 
 def _line(name: str) -> str:
@@ -139,6 +133,11 @@ def _line(name: str) -> str:
     return " ".join(printable(name).split())
 
 
-def _progress(done: int, total: int) -> None:
-    end = "\n" if done >= total else ""
-    print(f"\rReading what was said: {done * 100 // max(total, 1)} %", end=end, file=sys.stderr, flush=True)
+def _progress(language: "Language") -> "Callable[[int, int], None]":
+    from nanobot.i18n import say
+
+    def told(done: int, total: int) -> None:
+        words = say("shell.recall_reading", language, share=done * 100 // max(total, 1))
+        print(f"\r{words}", end="\n" if done >= total else "", file=sys.stderr, flush=True)
+
+    return told

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from nanobot.commands.router import Answer, Call, Command
 from nanobot.errors import StoreError
-from nanobot.ports import Hit, Searching
+from nanobot.i18n import Language, say
+from nanobot.ports import Hit, Said, Searching
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ def _heading(count: int, call: Call) -> str:
 
 def _shown(hit: Hit, call: Call) -> Iterator[str]:
     said = hit.said
-    yield f"{said.at[:16].replace('T', ' ')} · {_source(hit, call)}"
+    yield f"{said.at[:16].replace('T', ' ')} · {source_of(said, call.language)}"
     text = said.text.strip()
     text = text if len(text) <= _LENGTH else f"{text[: _LENGTH - 1].rstrip()}…"
     yield "\n".join(f"> {line}" for line in text.split("\n"))
@@ -49,13 +50,13 @@ def _shown(hit: Hit, call: Call) -> Iterator[str]:
         yield f"→ {other.kind or call.say('recall.related')}: {other.name}"
 
 
-def _source(hit: Hit, call: Call) -> str:
-    said = hit.said
+def source_of(said: Said, language: Language) -> str:
+    """Where something stands, or who said it and where."""
     if said.source in ("note", "memory"):
-        return call.say(f"recall.{said.source}", file=said.file)
+        return say(f"recall.{said.source}", language, file=said.file)
     if said.source == "episode":
-        return call.say("recall.episode", session=said.session)
+        return say("recall.episode", language, session=said.session)
     if said.source == "quote":
-        return call.say("recall.passed_on", who=said.speaker or call.say("recall.somebody"))
-    who = call.say("recall.bot") if said.role == "assistant" else said.speaker or call.say("recall.you")
-    return call.say("recall.session", who=who, session=said.session)
+        return say("recall.passed_on", language, who=said.speaker or say("recall.somebody", language))
+    who = say("recall.bot", language) if said.role == "assistant" else said.speaker or say("recall.you", language)
+    return say("recall.session", language, who=who, session=said.session)

@@ -30,7 +30,7 @@ def workspace(tmp_path: Path) -> Path:
 
 def test_what_was_said_is_printed_with_when_and_by_whom(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--workspace", str(workspace), "recall", "-k", "1", "what", "bike"]) == 0
-    assert capsys.readouterr().out == "2026-11-01 09:02  Ada  (cli:a)\n    I ride a bike\n"
+    assert capsys.readouterr().out == "2026-11-01 09:02 · Ada, in cli:a\n    I ride a bike\n"
 
 
 def test_json_names_the_message(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,7 +59,7 @@ def test_each_line_of_standard_input_is_answered_with_one_line(
 
 def test_a_file_that_appeared_since_is_found(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["--workspace", str(workspace), "recall", "zebra"])
-    assert capsys.readouterr().out == "Nothing was found.\n"
+    assert capsys.readouterr().out == "Nothing was found. Other words, a name or a day may help.\n"
     path = workspace / "sessions" / "cli" / "b.jsonl"
     path.write_text('{"type":"message","id":"9","at":"2026-11-02T09:00:00Z","role":"user","content":"a zebra"}\n')
     main(["--workspace", str(workspace), "recall", "zebra"])
@@ -77,4 +77,4 @@ def test_what_was_said_cannot_drive_the_terminal(workspace: Path, capsys: pytest
     message |= {"content": "a\x1b[2J zebra"}
     (workspace / "sessions" / "cli" / "b.jsonl").write_text(json.dumps(message) + "\n")
     assert main(["--workspace", str(workspace), "recall", "zebra"]) == 0
-    assert capsys.readouterr().out == "2026-11-02 09:00  Eve[2J Ada  (cli:b)\n    a[2J zebra\n"
+    assert capsys.readouterr().out == "2026-11-02 09:00 · Eve[2J Ada, in cli:b\n    a[2J zebra\n"
