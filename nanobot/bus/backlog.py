@@ -14,7 +14,8 @@ def backlog(db: Connection, begun: Collection[str], at: float, apart_from: str) 
     waiting = {name for (name,) in db.execute("SELECT key FROM inbound WHERE NOT is_aside").fetchall()} - {asking}
     running = waiting & {key("in", name) for name in begun}
     ((oldest,),) = db.execute(
-        "SELECT min(at) FROM (SELECT at FROM inbound WHERE NOT is_aside AND key != ? UNION ALL SELECT at FROM outbound)",
+        "SELECT min(at) FROM"
+        " (SELECT at FROM inbound WHERE NOT is_aside AND key != ? UNION ALL SELECT at FROM outbound)",
         (asking,),
     ).fetchall()
     return Backlog(
