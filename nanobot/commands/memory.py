@@ -97,7 +97,7 @@ def _all(pages: Sequence[Page], call: Call, commands: Callable[[Written], str], 
         text, left = (page.text, 0) if is_whole else page.beginning(MOST_OF_PAGE)
         more = call.say("memory.more_lines", count=left, show=f"{commands('show')} {number}") if left else ""
         about = call.say("memory.about_user" if number == 1 else "memory.facts")
-        yield "\n".join(filter(None, [f"**{page.file}** · {about}\n", text, more]))
+        yield "\n".join(filter(None, [f"**{number} · {page.file}** · {about}\n", text, more]))
     notes = [(number, page, page.note) for number, page in enumerate(pages, 1) if page.note]
     if not told:
         yield call.say("memory.empty" if notes else "memory.nothing_yet")

@@ -64,7 +64,7 @@ async def test_a_long_file_is_shown_by_its_beginning_and_whole_by_number_or_name
     overview = (await memory.handler(call())).text
     whole = (await memory.handler(call("--all"))).text
 
-    assert "USER.md** · about you\n\n- likes tea\n" in overview
+    assert "**1 · USER.md** · about you\n\n- likes tea\n" in overview
     assert "hint" not in overview
     assert len(overview) < 3000
     assert "- fact 0\n" in overview
