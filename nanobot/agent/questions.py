@@ -135,9 +135,12 @@ class Questions:
         return True
 
     def hint(self, message: InboundMessage) -> bool:
-        """Whether its sender should be told that something waits for their answer; True once for each question."""
+        """Whether its sender should be told that something waits for their answer; True once for each question.
+
+        Only whoever caused it is: a script of theirs, which speaks for itself, wants its own answer.
+        """
         question = self._waiting_for(message)
-        if question is None or question.hinted:
+        if question is None or question.hinted or message.sender.id != question.caller.person:
             return False
         question.hinted = True
         return True
