@@ -7,6 +7,10 @@ prompt    building the prompt
 startup   `nanobot --help` and `--version` as whole processes
 memory    memory after one turn
 crowd     many sessions talking at once
+gateway   from a message on Telegram to the request, from the answer to its message; an idle gateway
+history   appending an episode, and the newest of them, among many
+finding   searching all that was said
+forget    erasing something in a home of a gigabyte
 
 Two that are run by themselves: `python -m bench.tokens` (speed and error of token estimates) and
 `python -m bench.recall DATA` (whether recall finds what answers a question).

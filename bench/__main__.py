@@ -15,6 +15,7 @@ BENCHMARKS = {
     "startup": "the command line, as whole processes",
     "memory": "memory after one turn",
     "crowd": "talking at once",
+    "gateway": "through Telegram",
     "history": "episodes",
     "finding": "finding what was said",
     "forget": "forgetting in a full home",
