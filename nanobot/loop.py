@@ -179,7 +179,7 @@ class Loop:
         if tool is None:
             return ToolResult(f"Error: there is no tool {call.name!r}. There are: {', '.join(self._tools) or 'none'}.")
         try:
-            run.show_tool(tool.describe(arguments))
+            run.show_tool(tool.describe(arguments, run.caller.language))
             return await tool.run(arguments, run.caller)
         except ToolError as error:
             return ToolResult(f"Error: {error}", Origin.TOOL)

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 
 from nanobot.errors import ConfigError
+from nanobot.i18n import Language
 from nanobot.ports import Caller, Tool, ToolResult, ToolSpec
 
 
@@ -24,7 +25,7 @@ class Dice:
             "roll_dice", f"Roll a die with {sides} sides.", {"type": "object", "properties": {}}, reads_only=True
         )
 
-    def describe(self, arguments: Mapping[str, object]) -> str:
+    def describe(self, arguments: Mapping[str, object], language: Language) -> str:
         return "roll a die"
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:

@@ -40,8 +40,8 @@ class Tool(Protocol):
     @property
     def spec(self) -> ToolSpec: ...
 
-    def describe(self, arguments: Mapping[str, object]) -> str:
-        """What this call is about to do, in a few words, for a person: "read notes.md"."""
+    def describe(self, arguments: Mapping[str, object], language: Language) -> str:
+        """What this call is about to do, in a few words of their language, for a person: "read notes.md"."""
         ...
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:

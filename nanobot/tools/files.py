@@ -8,6 +8,7 @@ import msgspec
 
 from nanobot.authority import Authority
 from nanobot.errors import ToolError
+from nanobot.i18n import Language, say
 from nanobot.messages import Attachment
 from nanobot.ports import Caller, ToolResult, ToolSpec
 from nanobot.tools import schema, shown
@@ -48,8 +49,8 @@ class ReadFile:
         self._disk = disk
         self._max_result = max_result
 
-    def describe(self, arguments: Mapping[str, object]) -> str:
-        return f"read {shown.argument(arguments, 'path')}"
+    def describe(self, arguments: Mapping[str, object], language: Language) -> str:
+        return say("doing.read", language, what=shown.argument(arguments, "path"))
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
         return await asyncio.to_thread(self._read, schema.parse(arguments, ReadArguments), caller.authority)

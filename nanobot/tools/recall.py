@@ -7,6 +7,7 @@ import msgspec
 
 from nanobot.authority import least
 from nanobot.errors import StoreError, ToolError
+from nanobot.i18n import Language, say
 from nanobot.ports import Caller, Hit, Said, Searching, ToolResult, ToolSpec
 from nanobot.tools import schema, shown
 
@@ -41,8 +42,8 @@ class Recall:
     def __init__(self, searching: Searching) -> None:
         self._searching = searching
 
-    def describe(self, arguments: Mapping[str, object]) -> str:
-        return f"search what was said: {shown.argument(arguments, 'query')}"
+    def describe(self, arguments: Mapping[str, object], language: Language) -> str:
+        return say("doing.recall", language, what=shown.argument(arguments, "query"))
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
         wanted = schema.parse(arguments, RecallArguments)

@@ -11,6 +11,7 @@ import msgspec
 
 from nanobot.authority import Authority
 from nanobot.errors import ToolError
+from nanobot.i18n import Language, say
 from nanobot.ports import Caller, ToolResult, ToolSpec
 from nanobot.tools import schema, shown
 from nanobot.tools.disk import Disk, Entry
@@ -135,8 +136,8 @@ class ListDir:
         self._disk = disk
         self._spill = spill
 
-    def describe(self, arguments: Mapping[str, object]) -> str:
-        return f"list {shown.argument(arguments, 'path', 'the workspace')}"
+    def describe(self, arguments: Mapping[str, object], language: Language) -> str:
+        return say("doing.list", language, what=shown.argument(arguments, "path", say("doing.workspace", language)))
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
         wanted = schema.parse(arguments, ListArguments)
@@ -157,8 +158,8 @@ class FindFiles:
         self._disk = disk
         self._spill = spill
 
-    def describe(self, arguments: Mapping[str, object]) -> str:
-        return f"look for files {shown.argument(arguments, 'pattern')}"
+    def describe(self, arguments: Mapping[str, object], language: Language) -> str:
+        return say("doing.find", language, what=shown.argument(arguments, "pattern"))
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
         wanted = schema.parse(arguments, FindArguments)
@@ -180,8 +181,8 @@ class Grep:
         self._disk = disk
         self._spill = spill
 
-    def describe(self, arguments: Mapping[str, object]) -> str:
-        return f"search for {shown.argument(arguments, 'pattern')}"
+    def describe(self, arguments: Mapping[str, object], language: Language) -> str:
+        return say("doing.grep", language, what=shown.argument(arguments, "pattern"))
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
         wanted = schema.parse(arguments, GrepArguments)

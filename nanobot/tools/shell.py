@@ -10,7 +10,7 @@ import msgspec
 
 from nanobot.authority import Authority, Role
 from nanobot.errors import ToolError
-from nanobot.i18n import say
+from nanobot.i18n import Language, say
 from nanobot.ports import Caller, ToolResult, ToolSpec
 from nanobot.tools import process, schema, shown
 from nanobot.tools.allowlist import AllowList
@@ -63,8 +63,8 @@ class Exec:
         self._approval = approval
         self._refused: dict[str, tuple[str, int]] = {}
 
-    def describe(self, arguments: Mapping[str, object]) -> str:
-        return f"run {shown.argument(arguments, 'command')}"
+    def describe(self, arguments: Mapping[str, object], language: Language) -> str:
+        return say("doing.run", language, what=shown.argument(arguments, "command"))
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
         command = _checked(schema.parse(arguments, ExecArguments).command)

@@ -11,7 +11,7 @@ import msgspec
 
 from nanobot.authority import Authority, Role
 from nanobot.errors import ToolError, VersionError
-from nanobot.i18n import say
+from nanobot.i18n import Language, say
 from nanobot.ports import Caller, Edit, ToolResult, ToolSpec
 from nanobot.tools import schema, shown
 from nanobot.tools.approval import Approval
@@ -135,8 +135,8 @@ class WriteFile:
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
 
-    def describe(self, arguments: Mapping[str, object]) -> str:
-        return f"write {shown.argument(arguments, 'path')}"
+    def describe(self, arguments: Mapping[str, object], language: Language) -> str:
+        return say("doing.write", language, what=shown.argument(arguments, "path"))
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
         wanted = schema.parse(arguments, WriteArguments)
@@ -162,8 +162,8 @@ class EditFile:
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
 
-    def describe(self, arguments: Mapping[str, object]) -> str:
-        return f"edit {shown.argument(arguments, 'path')}"
+    def describe(self, arguments: Mapping[str, object], language: Language) -> str:
+        return say("doing.edit", language, what=shown.argument(arguments, "path"))
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
         wanted = schema.parse(arguments, EditArguments)

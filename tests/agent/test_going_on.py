@@ -12,6 +12,7 @@ from pathlib import Path
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.bus.spool import Spool
 from nanobot.history import INTERRUPTED, NOT_ALLOWED
+from nanobot.i18n import Language
 from nanobot.messages import Attachment, Button, InboundMessage, OutboundMessage, Progress, Quote, Sender
 from nanobot.ports import LLM, Asker, Caller, Delivery, Tool, ToolResult, ToolSpec
 from nanobot.transcript import Message
@@ -103,7 +104,7 @@ class Asking:
         self.asker: Asker | None = None
         self.ran = 0
 
-    def describe(self, arguments: Mapping[str, object]) -> str:
+    def describe(self, arguments: Mapping[str, object], language: Language) -> str:
         return "run it"
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 
 from nanobot.errors import ToolError
+from nanobot.i18n import Language
 from nanobot.ports import Caller, ToolResult, ToolSpec
 
 _ANYTHING: Mapping[str, object] = {"type": "object", "properties": {}}
@@ -18,7 +19,7 @@ class Echo:
         self.running = 0
         self.most_running = 0
 
-    def describe(self, arguments: Mapping[str, object]) -> str:
+    def describe(self, arguments: Mapping[str, object], language: Language) -> str:
         return f"{self.spec.name} {arguments.get('text', '')}".strip()
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
@@ -43,7 +44,7 @@ class Hang:
         self.started = asyncio.Event()
         self.release = asyncio.Event()
 
-    def describe(self, arguments: Mapping[str, object]) -> str:
+    def describe(self, arguments: Mapping[str, object], language: Language) -> str:
         return "hang"
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:

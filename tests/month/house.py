@@ -47,7 +47,7 @@ class Browse:
     def __init__(self, page: str) -> None:
         self._page = page
 
-    def describe(self, arguments: object) -> str:
+    def describe(self, arguments: object, language: object) -> str:
         return "read a page"
 
     async def run(self, arguments: object, caller: Caller) -> ToolResult:

@@ -182,11 +182,11 @@ def test_every_tool_describes_itself_with_a_schema_in_one_piece(desk: Desk) -> N
 
 
 def test_a_call_is_described_in_a_few_words_whatever_its_arguments(desk: Desk) -> None:
-    assert desk.tools["read_file"].describe({"path": "notes.md"}) == "read notes.md"
-    assert desk.tools["exec"].describe({"command": "git status"}) == "run git status"
-    assert desk.tools["list_dir"].describe({}) == "list the workspace"
+    assert desk.tools["read_file"].describe({"path": "notes.md"}, "en") == "read notes.md"
+    assert desk.tools["exec"].describe({"command": "git status"}, "zh") == "运行 git status"
+    assert desk.tools["list_dir"].describe({}, "en") == "list the workspace"
     for tool in desk.tools.values():
         for odd in ({}, {"path": None}, {"path": ["\x1b[2J\n" * 100], "command": {}, "pattern": "\u202e" * 500}):
-            described = tool.describe(odd)
+            described = tool.describe(odd, "en")
             assert described.isprintable()
             assert len(described) < 120
