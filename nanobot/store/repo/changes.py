@@ -96,9 +96,8 @@ class Changes:
 
         Their files stay as they are: what they differ from the newest version is a hand edit.
         """
-        code, output = self._repo.ask("symbolic-ref", "--quiet", "HEAD")
-        if code == 0:
-            return output.decode().strip()
+        if branch := self._repo.branch():
+            return branch
         here, main = self._repo.commit_id("HEAD"), self._repo.commit_id(_MAIN)
         if here and (main is None or self._repo.is_ancestor(main, here)):
             move_branch(self._repo, _MAIN, here, main, "commits made by hand")

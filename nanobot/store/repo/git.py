@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -19,6 +20,8 @@ log = logging.getLogger(__name__)
 NAME, EMAIL = "nanobot", "nanobot@nanobot.invalid"
 """Who commits, whoever the author is. The domain is one that can never exist (RFC 2606)."""
 
+_LEADS_TO = "ref: "
+_ID = re.compile(r"[0-9a-f]{40}")
 _NO_FILE = os.devnull
 _PATIENCE = 600.0  # seconds; a guard against a git that hangs
 _FAREWELL = 0.5  # seconds; who has no more input ends by itself
@@ -147,10 +150,27 @@ class Repository:
         rows = self.run("ls-tree", "-r", "-z", "--full-tree", version, "--", *within)
         return {path: (mode, name) for mode, kind, name, path in _rows(rows) if kind == "blob"}
 
+    def branch(self) -> str | None:
+        """The full name of the branch that HEAD is on; None if it is on none."""
+        if head := self._written("HEAD"):
+            return head.removeprefix(_LEADS_TO) if head.startswith(_LEADS_TO) else None
+        code, output = self.ask("symbolic-ref", "--quiet", "HEAD")
+        return None if code else output.decode().strip()
+
     def commit_id(self, name: str) -> str | None:
         """The id of the commit that a full name leads to, None if there is none."""
+        place = (self.branch() or name) if name == "HEAD" else name
+        if _ID.fullmatch(found := self._written(place)):  # where git keeps it, unless it has packed its branches
+            return found
         code, output = self.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         return None if code else output.decode().strip()
+
+    def _written(self, name: str) -> str:
+        """What stands in the file of a reference, "" if it has none: asking git costs a process."""
+        try:
+            return (self.git_dir / name).read_text(encoding="ascii", errors="replace").strip()
+        except OSError:
+            return ""
 
     def is_ancestor(self, older: str, newer: str) -> bool:
         """Whether a commit is another, or in its past; False if either is missing."""
