@@ -571,3 +571,33 @@ class TestErasing:
         await spool.arrived(answer("a").id, "p1")
         await spool.postponed(answer("a").id, 0, "network")
         assert (await handed(spool)).message == answer("b")
+
+
+async def test_a_question_is_open_until_its_buttons_are_gone_whatever_the_process_does(
+    path: Path, clock: FakeClock
+) -> None:
+    question = replace(answer("q"), kind="question", reply_to=None)
+    over = replace(answer("q:over"), settles=question.id)
+    async with killed(path, clock) as spool:
+        await spool.send(replace(question, id="a list", reply_to="m1", address=OTHER))
+        await spool.send(question)
+        assert await spool.unsettled() == [(question.id, ADDRESS)]
+        await spool.arrived(question.id, "p1")
+        await spool.arrived(question.id, "p2")
+        await spool.delivered(question.id)
+    async with Spool(path, clock) as spool:
+        assert await spool.unsettled() == [(question.id, ADDRESS)]
+        await spool.send(over)
+        deliveries = [await handed(spool), await handed(spool)]
+        assert {each.message.id: each.place for each in deliveries} == {"a list": "", over.id: "p2"}
+        await spool.delivered(over.id)
+        assert await spool.unsettled() == []
+
+
+async def test_of_a_session_that_is_forgotten_no_question_stays(spool: Spool) -> None:
+    for each in (answer("q"), replace(answer("other"), address=OTHER)):
+        await spool.send(replace(each, kind="question", reply_to=None))
+        await spool.delivered(each.id)
+    await spool.erase(lambda message: False, [ADDRESS.session_key])
+
+    assert [address for _, address in await spool.unsettled()] == [OTHER]
