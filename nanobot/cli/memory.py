@@ -25,7 +25,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
     showing = actions.add_parser("show", help="print what is remembered, or all of one file")
     showing.add_argument("words", metavar="NAME", nargs="*", help="the name or the number of a file")
-    showing.add_argument("--all", action="store_const", const="--all", dest="words", help="all of it, uncut")
+    showing.add_argument("--all", action="store_true", help="all of it, uncut")
 
     asking = actions.add_parser("why", help="print where a line comes from: the words that were said")
     asking.add_argument("words", metavar="WORDS", nargs="+", help="some of the line's words")
@@ -64,6 +64,8 @@ def run(args: argparse.Namespace) -> int:
 
     config = config_of(args)
     words = [args.words] if isinstance(args.words, str) else args.words or []
+    if args.action == "show" and args.all:
+        words = ["--all"]
     answer = asyncio.run(_ask(config, args, [language_here(config.language), args.scope, args.action, *words]))
     if args.json:
         print(json.dumps(answer.data, ensure_ascii=False, indent=2))

@@ -26,6 +26,9 @@ EVERYTHING = "--all"
 
 Written = Literal["show", "why", "forget", "remember"]
 
+Bold = Callable[[str], str]
+"""Makes a title stand out."""
+
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -45,19 +48,21 @@ class View:
     async def shown(self, call: Call, commands: Callable[[Written], str], *, at_shell: bool = False) -> Answer:
         """Everything, or the page that the argument names.
 
-        `commands`: what is typed for what. Who is `at_shell`, or owns the bot and this memory, can reach the files.
+        `commands`: what is typed for what. Who is `at_shell`, or owns the bot and this memory, can reach the files;
+        at a shell nothing is bold.
         """
+        bold: Bold = str if at_shell else "**{}**".format
         reaches = at_shell or call.message.authority.scope.is_owner
         pages = await self.pages(call)
         notebook = self.shelves.of(call.message.authority.scope).notebook
         page = page_named(pages, call.argument) if call.argument else None
         if page is not None:
-            return Answer("\n\n".join(_alone(notebook, page, call, reaches=reaches)))
+            return Answer("\n\n".join(_alone(notebook, page, call, bold, reaches=reaches)))
         is_whole = call.argument == EVERYTHING
         if call.argument and not is_whole:
             return Answer(call.say("memory.no_such_note", name=call.argument, show=commands("show")), failed=True)
         parts = [
-            *_all(pages, call, commands, is_whole=is_whole),
+            *_all(pages, call, commands, bold, is_whole=is_whole),
             *_hints(notebook, self.budget, call, commands, reaches=reaches),
         ]
         said = await self.more(call) if self.more else ()
@@ -90,19 +95,21 @@ def _slash(what: Written) -> str:
     return "/memory" if what == "show" else f"/{what}"
 
 
-def _all(pages: Sequence[Page], call: Call, commands: Callable[[Written], str], *, is_whole: bool) -> Iterator[str]:
+def _all(
+    pages: Sequence[Page], call: Call, commands: Callable[[Written], str], bold: Bold, *, is_whole: bool
+) -> Iterator[str]:
     """The two files, then the notes: by their titles, or whole."""
     told = [(number, page) for number, page in enumerate(pages, 1) if page.text and page.note is None]
     for number, page in told:
         text, left = (page.text, 0) if is_whole else page.beginning(MOST_OF_PAGE)
         more = call.say("memory.more_lines", count=left, show=f"{commands('show')} {number}") if left else ""
         about = call.say("memory.about_user" if number == 1 else "memory.facts")
-        yield "\n".join(filter(None, [f"**{number} · {page.file}** · {about}\n", text, more]))
+        yield "\n".join(filter(None, [f"{bold(f'{number} · {page.file}')} · {about}\n", text, more]))
     notes = [(number, page, page.note) for number, page in enumerate(pages, 1) if page.note]
     if not told:
         yield call.say("memory.empty" if notes else "memory.nothing_yet")
     if is_whole:
-        yield from (f"**{page.file}**\n\n{page.text}" for _, page, _ in notes)
+        yield from (f"{bold(page.file)}\n\n{page.text}" for _, page, _ in notes)
     elif notes:
         rows = [f"- {number} · {note.name}: {note.summary} ({note.updated})" for number, _, note in notes[:MOST_NOTES]]
         rest = [call.say("memory.more_notes", count=len(notes) - MOST_NOTES)] if len(notes) > MOST_NOTES else []
@@ -125,11 +132,11 @@ def _hints(
     yield call.say(sentence, folder=notebook.path.parent, **told)
 
 
-def _alone(notebook: Notebook, page: Page, call: Call, *, reaches: bool) -> Iterator[str]:
+def _alone(notebook: Notebook, page: Page, call: Call, bold: Bold, *, reaches: bool) -> Iterator[str]:
     """One page, as much of it as is ever shown."""
     note = page.note
     if note is None:
-        yield f"**{page.file}**"
+        yield bold(page.file)
         yield cut(page.text, MOST_OF_FILE, page.file).text or call.say("memory.page_empty")
         return
     yield call.say(

@@ -1,5 +1,6 @@
 """The versions of one scope's memory, as those see them whose memory it is."""
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
@@ -132,7 +133,7 @@ def _lines(side: bytes | None) -> Collection[str]:
     """What each line of a file says, each once; nothing of a file that is no text."""
     text = (side or b"").decode("utf-8", "replace")
     said = [] if "\0" in text else statements(without_comments(text).split("\n"))
-    return dict.fromkeys(filter(None, map(bare, said)))
+    return dict.fromkeys(line for line in map(bare, said) if re.search(r"\w", line))
 
 
 def _kind(version: Version, commit: Commit | None) -> Kind:

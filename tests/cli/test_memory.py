@@ -67,6 +67,7 @@ def test_what_is_remembered_and_a_note_are_shown(shell: Shell) -> None:
     (shell.workspace.memory / "boat.md").write_text("---\nsummary: the boat\n---\nIt is blue.\n", encoding="utf-8")
 
     assert "3 · boat: the boat" in shell.says("memory", "show")
+    assert "It is blue." in shell.says("memory", "show", "--all")
     assert "It is blue." in shell.says("memory", "show", "boat")
     assert shell.data("memory", "show", "boat")["summary"] == "the boat"
     assert [note["name"] for note in shell.data("memory", "show")["notes"]] == ["boat"]  # type: ignore[attr-defined]
