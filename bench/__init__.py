@@ -9,6 +9,7 @@ memory    memory after one turn
 crowd     many sessions talking at once
 gateway   from a message on Telegram to the request, from the answer to its message; an idle gateway
 history   appending an episode, and the newest of them, among many
+versions  what a dream adds to its model, and taking back, in a long history
 finding   searching all that was said
 forget    erasing something in a home of a gigabyte
 

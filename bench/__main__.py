@@ -17,6 +17,7 @@ BENCHMARKS = {
     "crowd": "talking at once",
     "gateway": "through Telegram",
     "history": "episodes",
+    "versions": "dreams, and taking back",
     "finding": "finding what was said",
     "forget": "forgetting in a full home",
 }
