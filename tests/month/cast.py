@@ -45,7 +45,7 @@ CONFIG = {
         "members": ["2002"],
         "groups": {"-100700": "mention"},
     },
-    "discord": {"token": "month", "owners": ["700"], "members": ["501"]},
+    "discord": {"token": "a.month.long", "owners": ["700"], "members": ["501"]},
     "memory": {"archive_after": "30m", "dream": {"every": "12h"}},
     "sessions": {"fsync": False},
     "language": "en",
