@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from nanobot.commands.history import Choice, Log, Result, Shown, Trouble
+from nanobot.memory.patches import patch
 from nanobot.memory.provenance import Line, Why
 from nanobot.memory.reverting import Receipt
 from nanobot.memory.timeline import Entry
@@ -23,7 +24,7 @@ def as_data(result: Result) -> Data:
         case Log(entries):
             return {"versions": [_entry(entry) for entry in entries]}
         case Shown(entry, diffs):
-            return {**_entry(entry), "diffs": [{"file": diff.path, "patch": diff.patch} for diff in diffs]}
+            return {**_entry(entry), "diffs": [{"file": diff.path, "patch": patch(diff)} for diff in diffs]}
         case Receipt():
             return _receipt(result)
 

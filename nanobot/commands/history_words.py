@@ -14,6 +14,7 @@ from nanobot.memory.commits import Operation
 from nanobot.memory.dream.report import told_operation
 from nanobot.memory.facts import bare
 from nanobot.memory.markdown import without_comments
+from nanobot.memory.patches import patch
 from nanobot.memory.provenance import Why
 from nanobot.memory.reverting import Receipt
 from nanobot.memory.timeline import Entry, owned
@@ -175,7 +176,7 @@ def _shown(entry: Entry, diffs: Sequence[FileDiff], asking: Asking) -> Iterator[
 
 def _changes(diff: FileDiff, asking: Asking) -> Sequence[str]:
     """The lines that went and came; what stayed around them takes too much room on a phone."""
-    if not diff.patch and diff.before != diff.after:
+    if diff.before != diff.after and not patch(diff):
         return [asking.say("no_text")]
     lines = list(unified_diff(_read(diff.before), _read(diff.after), n=0, lineterm=""))[2:]
     told = [_cut(cleaned(line), LONGEST_LINE) for line in lines if re.match(r"[+-]\s*\S", line)]

@@ -24,6 +24,7 @@ class Burials:
         self._at = at
         self._before = {path: data for path, data in files.items() if self._is_ours(path, data)}
         self._stones = dict(self._before)
+        self._claims = {path: _timeless(stone) for path, data in self._stones.items() if (stone := decode(data))}
 
     def take_back(self, entry: Entry, diffs: Sequence[FileDiff]) -> None:
         """One version is taken back. What it had taken back itself, holds again: its tombstones are lifted."""
@@ -34,8 +35,8 @@ class Burials:
             return
         for operation in filter(lambda operation: self._owned(operation.file), entry.operations):
             for stone in self._made(operation, diffs):
-                if not any(_says_same(stone, other) for other in map(decode, self._stones.values())):
-                    self._stones[stone.path] = encode(stone)
+                if _timeless(stone) not in self._claims.values():
+                    self._put(stone.path, encode(stone))
 
     @property
     def edits(self) -> Mapping[str, Edit]:
@@ -59,10 +60,12 @@ class Burials:
         return stone is not None and stone.scope == self._scope.name
 
     def _put(self, path: str, data: bytes | None) -> None:
-        if data is None:
-            self._stones.pop(path, None)
-        else:
+        self._stones.pop(path, None)
+        self._claims.pop(path, None)
+        if data is not None:
             self._stones[path] = data
+            if stone := decode(data):
+                self._claims[path] = _timeless(stone)
 
     def _made(self, operation: Operation, diffs: Sequence[FileDiff]) -> Iterator[Tombstone]:
         """The tombstones of an operation, as far as going back does away with what it did."""
@@ -95,8 +98,9 @@ def _all_names(messages: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for message in messages for name in (message, message.rpartition("#")[2])))
 
 
-def _says_same(one: Tombstone, other: Tombstone | None) -> bool:
-    return other is not None and replace(one, at=other.at) == other
+def _timeless(stone: Tombstone) -> Tombstone:
+    """What it says, whenever that was undone."""
+    return replace(stone, at="")
 
 
 def _names(paths: "set[str]") -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from nanobot.memory.index import lines_of
 from nanobot.memory.operations import lines_brought
 from nanobot.memory.timeline import Entry, entry_of, owned
 from nanobot.memory.witnesses import Said, Testimony, Witnesses
-from nanobot.ports import VersionStore
+from nanobot.ports import FileDiff, VersionStore
 
 _ENOUGH = 0.5
 """The share of the words asked for that a line must hold."""
@@ -94,17 +94,20 @@ class Provenance:
         """The version that had brought a line before it went and came back."""
         versions = await self._versions.log(within=[line.path])
         older = versions[[version.id for version in versions].index(back.version.id) + 1 :]
-        for entry in filter(None, (entry_of(version, scope) for version in older)):
-            if not entry.is_reversal and await self._brought(entry, line):
-                return entry
-        return None
+        entries = [
+            entry for entry in (entry_of(version, scope) for version in older) if entry and not entry.is_reversal
+        ]
+        changes = await self._versions.diffs([entry.version for entry in entries])
+        return next(
+            (entry for entry, diffs in zip(entries, changes, strict=True) if _brought(entry, diffs, line)), None
+        )
 
-    async def _brought(self, entry: Entry, line: Line) -> bool:
-        if entry.operations:
-            return any(one.file == line.path and _is_about(one, line) for one in entry.operations)
-        _, diffs = await self._versions.show(entry.version.id)
-        brought = [text for diff in diffs if diff.path == line.path for text in lines_brought(diff.before, diff.after)]
-        return compared(line.text) in map(compared, brought)
+
+def _brought(entry: Entry, diffs: Sequence[FileDiff], line: Line) -> bool:
+    if entry.operations:
+        return any(one.file == line.path and _is_about(one, line) for one in entry.operations)
+    brought = [text for diff in diffs if diff.path == line.path for text in lines_brought(diff.before, diff.after)]
+    return compared(line.text) in map(compared, brought)
 
 
 def _is_about(operation: Operation, line: Line) -> bool:

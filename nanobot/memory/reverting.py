@@ -108,8 +108,9 @@ class Reverting:
         undone = [entry for entry in (entry_of(version, scope) for version in plan.undone) if entry]
         files = await self._versions.files([*Places(scope).within, FOLDER])
         burials = Burials(scope, files, plan.edits, self._clock.now().isoformat(timespec="seconds"))
-        for entry in undone:
-            burials.take_back(entry, (await self._versions.show(entry.version.id))[1])
+        changes = await self._versions.diffs([entry.version for entry in undone])
+        for entry, diffs in zip(undone, changes, strict=True):
+            burials.take_back(entry, diffs)
         commit = Commit(
             kind=how,
             subject=_SUBJECTS[how].format(version=target.version.id[:7]),

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import PurePosixPath
 
 from nanobot.authority import Scope
@@ -85,15 +86,11 @@ class Timeline:
         """The latest versions, hand edits up to now included, the newest first. Raises VersionError."""
         await self._versions.commit_hand_edits()
         every = map(_seen_by(scope), await self._versions.log(within=within(scope)))
-        entries = [entry for entry in every if entry][:count]
-        return [await self._looked_at(entry, scope) for entry in entries[:LATEST]] + entries[LATEST:]
-
-    async def _looked_at(self, entry: Entry, scope: Scope) -> Entry:
-        """The entry with what its files show, if there is no other way to know what it did."""
-        if entry.operations or entry.kind == "base":
-            return entry
-        _, diffs = await self._versions.show(entry.version.id)
-        return replace(entry, seen=[one for diff in diffs if is_of(scope, diff.path) for one in _seen_in(diff)])
+        entries = list(islice(filter(None, every), count))
+        silent = [entry for entry in entries[:LATEST] if not entry.operations and entry.kind != "base"]
+        diffs = await self._versions.diffs([entry.version for entry in silent])
+        seen = {entry.version.id: _seen_of(scope, changed) for entry, changed in zip(silent, diffs, strict=True)}
+        return [replace(entry, seen=seen.get(entry.version.id, ())) for entry in entries]
 
     async def entry(self, scope: Scope, reference: str) -> Entry:
         """One version, by at least 4 of its first digits. Raises VersionError, also if it is not of this scope."""
@@ -115,6 +112,10 @@ def within(scope: Scope) -> Sequence[str]:
 
 def _seen_by(scope: Scope) -> Callable[[Version], Entry | None]:
     return lambda version: entry_of(version, scope)
+
+
+def _seen_of(scope: Scope, diffs: Sequence[FileDiff]) -> Sequence[Operation]:
+    return [one for diff in diffs if is_of(scope, diff.path) for one in _seen_in(diff)]
 
 
 def _seen_in(diff: FileDiff) -> Iterator[Operation]:

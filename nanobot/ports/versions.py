@@ -39,12 +39,11 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """What a version did to a file; `patch` shows it line by line as `git diff` does, "" if it is no text."""
+    """What a version did to a file; None where there was, or is, none."""
 
     path: str
     before: bytes | None
     after: bytes | None
-    patch: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +140,10 @@ class VersionStore(Protocol):
 
     async def show(self, version: str) -> tuple[Version, Sequence[FileDiff]]:
         """A version, and what it changed."""
+        ...
+
+    async def diffs(self, versions: Sequence[Version]) -> Sequence[Sequence[FileDiff]]:
+        """What each of these changed, in their order: for many, much cheaper than showing one after the other."""
         ...
 
     async def files_at(self, version: str, within: Sequence[str] = ()) -> Mapping[str, bytes]:

@@ -58,6 +58,9 @@ class InMemoryVersions:
     async def show(self, version: str) -> tuple[Version, Sequence[FileDiff]]:
         raise NotImplementedError
 
+    async def diffs(self, versions: Sequence[Version]) -> Sequence[Sequence[FileDiff]]:
+        raise NotImplementedError
+
     async def files_at(self, version: str, within: Sequence[str] = ()) -> Files:
         return next((files for made, files in self._made if made.id == version), {})
 

@@ -97,8 +97,8 @@ class Grounds:
     async def _of_notes(self, written: Sequence[tuple[Version, Operation]]) -> Sequence[Claim]:
         """The lines that these versions brought into notes."""
         claims: list[Claim] = []
-        for version, operation in written:
-            _, diffs = await self._versions.show(version.id)
+        changes = await self._versions.diffs([version for version, _ in written])
+        for (_, operation), diffs in zip(written, changes, strict=True):
             for diff in diffs:
                 if diff.path == operation.file:
                     lines = lines_brought(diff.before, diff.after)

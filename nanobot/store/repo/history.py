@@ -1,9 +1,9 @@
 """Versions, as they are read."""
 
-import difflib
 import os
 import re
 import secrets
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
@@ -17,6 +17,17 @@ _FULL = 40
 _ABSENT, _REPOSITORY = "000000", "160000"
 _CONTENTS = ("log", "--all", "-m", "-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules", "--format=")
 _FIELDS = ("%H", "%P", "%an", "%ae", "%aI", "%B")
+_CHANGES = (
+    "diff-tree",
+    "--stdin",
+    "-r",
+    "-z",
+    "--root",
+    "--raw",
+    "--no-abbrev",
+    "--no-renames",
+    "--diff-merges=first-parent",
+)
 _LOG = (
     "log",
     "-z",
@@ -28,6 +39,10 @@ _LOG = (
     "--no-ext-diff",
     "--no-textconv",
 )
+
+
+_Changed = Mapping[str, tuple[str, str]]
+"""The ids of the contents of files before and after, "" for none, by path."""
 
 
 def log(
@@ -55,11 +70,15 @@ def log(
 def show(repo: Repository, version: str) -> tuple[Version, Sequence[FileDiff]]:
     """A version, by its full id, and what it did to each file. Raises VersionError."""
     found = one(repo, version)
-    old = repo.tree(found.parent) if found.parent else {}
-    new = repo.tree(version)
-    paths = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
-    contents = {path: (_content(repo, old, path), _content(repo, new, path)) for path in paths}
-    return found, [FileDiff(path, *sides, _patch(path, *sides)) for path, sides in contents.items()]
+    return found, diffs(repo, [found])[0]
+
+
+def diffs(repo: Repository, versions: Sequence[Version]) -> Sequence[Sequence[FileDiff]]:
+    """What each of these did to each file, in their order. Raises VersionError."""
+    return [
+        [FileDiff(path, *(_content(repo, name) for name in sides)) for path, sides in sorted(changed.items())]
+        for changed in _changed(repo, versions)
+    ]
 
 
 def one(repo: Repository, version: str) -> Version:
@@ -102,17 +121,35 @@ def look_back(repo: Repository, look: Callable[[str, bytes], None]) -> None:
 
 def origin(repo: Repository, path: str, line: bytes) -> Version | None:
     """The version that brought in a line that the file has now; None if it has no such line. Raises VersionError."""
-    if not _has(repo, "HEAD", path, line):
+    row = repo.tree("HEAD", path).get(path)
+    if row is None or not _has(repo, row[1], line):
         return None
     newest_first = log(repo, within=[path])
-    return next(
-        version for version in newest_first if version.parent is None or not _has(repo, version.parent, path, line)
-    )
+    before = (changed[path][0] if path in changed else "" for changed in _changed(repo, newest_first))
+    return next(version for version, name in zip(newest_first, before, strict=True) if not _has(repo, name, line))
 
 
-def _has(repo: Repository, version: str, path: str, line: bytes) -> bool:
-    row = repo.tree(version, path).get(path)
-    return row is not None and line.strip() in map(bytes.strip, repo.blob(row[1]).split(b"\n"))
+def _has(repo: Repository, content: str, line: bytes) -> bool:
+    return line.strip() in map(bytes.strip, (_content(repo, content) or b"").split(b"\n"))
+
+
+def _changed(repo: Repository, versions: Sequence[Version]) -> Iterator[_Changed]:
+    """The files that each of these changed, in their order."""
+    ids = "".join(f"{version.id}\n" for version in versions)
+    pieces = iter(os.fsdecode(repo.run(*_CHANGES, given=ids.encode())).split("\0"))
+    found: defaultdict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
+    version = ""
+    for piece in pieces:
+        if not piece.startswith(":"):
+            version = piece
+            continue
+        old_mode, new_mode, old, new, _ = piece[1:].split(" ")
+        found[version][next(pieces)] = _kept(old_mode, old), _kept(new_mode, new)
+    return (found[version.id] for version in versions)
+
+
+def _kept(mode: str, name: str) -> str:
+    return "" if mode in (_ABSENT, _REPOSITORY) else name
 
 
 def _read(repo: Repository, *arguments: str) -> Iterator[Version]:
@@ -133,21 +170,5 @@ def _read(repo: Repository, *arguments: str) -> Iterator[Version]:
         )
 
 
-def _content(repo: Repository, tree: Mapping[str, tuple[str, str]], path: str) -> bytes | None:
-    return repo.blob(tree[path][1]) if path in tree else None
-
-
-def _patch(path: str, before: bytes | None, after: bytes | None) -> str:
-    if any(b"\0" in side for side in (before or b"", after or b"")):
-        return ""
-    old, new = f"a/{path}" if before is not None else "/dev/null", f"b/{path}" if after is not None else "/dev/null"
-    lines = difflib.unified_diff(_lines(before or b""), _lines(after or b""), old, new, lineterm="")
-    return "\n".join(lines)
-
-
-def _lines(text: bytes) -> Sequence[str]:
-    """The lines without their ends; one that has none at the end of a file says so, as git does."""
-    if not text:
-        return []
-    lines = text.decode(errors="replace").split("\n")
-    return lines[:-1] if not lines[-1] else [*lines[:-1], f"{lines[-1]}\n\\ No newline at end of file"]
+def _content(repo: Repository, name: str) -> bytes | None:
+    return repo.blob(name) if name else None

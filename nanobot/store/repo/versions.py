@@ -72,6 +72,9 @@ class GitVersions:
     async def show(self, version: str) -> tuple[Version, Sequence[FileDiff]]:
         return await self._do(lambda work: work.show(version))
 
+    async def diffs(self, versions: Sequence[Version]) -> Sequence[Sequence[FileDiff]]:
+        return await self._do(lambda work: work.diffs(versions)) if versions else []
+
     async def files_at(self, version: str, within: Sequence[str] = ()) -> Mapping[str, bytes]:
         return await self._do(lambda work: work.files_at(version, within))
 

@@ -56,6 +56,10 @@ class Work:
         with self._reading() as repo:
             return history.show(repo, version)
 
+    def diffs(self, versions: Sequence[Version]) -> Sequence[Sequence[FileDiff]]:
+        with self._reading() as repo:
+            return history.diffs(repo, versions)
+
     def files_at(self, version: str, within: Sequence[str]) -> Mapping[str, bytes]:
         with self._reading() as repo:
             return history.files_at(repo, version, within)

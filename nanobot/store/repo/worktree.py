@@ -156,7 +156,8 @@ class WorkTree:
                     found.skipped[path] = "repository"  # it has a history of its own
                     return
                 for name in names:
-                    self._walk(f"{path}/{name}", found)
+                    if not name.startswith("."):  # our own .git has thousands of files, and nothing hidden is kept
+                        self._walk(f"{path}/{name}", found)
             elif is_versioned(PurePosixPath(path)):
                 self._take(path, info, found)
         except (FileNotFoundError, NotADirectoryError):

@@ -3,6 +3,7 @@ from collections import Counter
 import pytest
 
 from nanobot.errors import VersionError
+from nanobot.memory.patches import patch
 from nanobot.ports import Edit
 from tests.store.repo.desk import BASE, INDEX, MEMORY, Desk
 
@@ -175,7 +176,7 @@ async def test_a_difference_is_shown_line_by_line(desk: Desk) -> None:
 
     _, diffs = await desk.store.show(version)
 
-    assert [diff.patch for diff in diffs] == [
+    assert [patch(diff) for diff in diffs] == [
         "--- a/SOUL.md\n+++ b/SOUL.md\n@@ -1 +1,3 @@\n # Soul\n+\n+- 2\n\\ No newline at end of file",
         "--- a/USER.md\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-# User\n-\n-- likes tea",
         "--- /dev/null\n+++ b/memory/x.md\n@@ -0,0 +1 @@\n+x",
