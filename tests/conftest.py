@@ -1,7 +1,6 @@
 """Guards every test: loopback only, no blocking calls in the event loop, nobody's home."""
 
 import ipaddress
-import logging
 import os
 import socket
 import sys
@@ -10,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from blockbuster import blockbuster_ctx
+
+from tests.fakes.logs import logging_as_before
 
 # The tests start hundreds of processes: where nothing compiled is kept, each compiles all of nanobot anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -39,13 +40,10 @@ def no_blocking_calls() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def log_levels_as_before() -> Iterator[None]:
-    """A command that runs within a test sets how much is logged; the next test must not hear of it."""
-    loggers = [logging.getLogger(name) for name in (None, "nanobot")]
-    before = [logger.level for logger in loggers]
-    yield
-    for logger, level in zip(loggers, before, strict=True):
-        logger.setLevel(level)
+def own_log() -> Iterator[None]:
+    """A command that runs within a test logs as it is told; the next test does not hear of it."""
+    with logging_as_before():
+        yield
 
 
 @pytest.fixture

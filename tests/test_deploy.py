@@ -39,8 +39,8 @@ def test_the_container_is_confined_asks_what_exists_and_has_time_to_end(capsys: 
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert float(service["stop_grace_period"].removesuffix("s")) > Config().gateway.drain
-    _, program, family = service["healthcheck"]["test"]
-    assert (program, main([family, "--help"])) == ("nanobot", 0)
+    _, program, *arguments = service["healthcheck"]["test"]
+    assert (program, main([*arguments, "--help"])) == ("nanobot", 0)
 
 
 def test_the_image_runs_the_gateway_as_nobody_special() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from nanobot.authority import Scope
 from nanobot.memory.facts import compared
+from tests.fakes.logs import logging_as_before
 from tests.month import story
 from tests.month.cast import SCOPES
 from tests.month.living import Lines, Month, live
@@ -19,7 +20,7 @@ of_each_memory = pytest.mark.parametrize("scope", SCOPES, ids=str)
 @pytest.fixture(scope="module", params=[pytest.param("MONTH", marks=pytest.mark.slow), "SHORT"])
 def month(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Month]:
     told: story.Story = getattr(story, request.param)
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, logging_as_before():
         yield asyncio.run(live(tmp_path_factory.mktemp("month") / "home", patch, told))
 
 

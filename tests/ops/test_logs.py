@@ -2,7 +2,6 @@
 
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -12,18 +11,6 @@ from nanobot.ops.logs import log_to
 from nanobot.trace import at_work_on
 
 TOKEN = '123456:AA"quoted"/token'
-
-
-@pytest.fixture(autouse=True)
-def logging_as_before() -> Iterator[None]:
-    root = logging.getLogger()
-    before = root.handlers[:]
-    yield
-    for handler in root.handlers[:]:
-        root.removeHandler(handler)
-        handler.close()
-    for handler in before:
-        root.addHandler(handler)
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
