@@ -1,7 +1,6 @@
 """kill -9 the process that has the spool: nothing that was acknowledged is lost, and nothing is doubled."""
 
 import asyncio
-import multiprocessing
 import random
 import time
 from collections import Counter
@@ -14,9 +13,7 @@ import pytest
 
 from tests.bus.life import PARTS, Death, live
 from tests.contracts.bus import PATIENCE
-
-_forks = multiprocessing.get_context("forkserver")
-_forks.set_forkserver_preload(["tests.bus.life"])
+from tests.fakes.forks import FORKS
 
 
 class Lives:
@@ -32,8 +29,8 @@ class Lives:
         """A life in which so much is said; it is killed after so many seconds, if it has not ended by then."""
         said = [f"{self._count + number}" for number in range(texts)]
         self._count += texts
-        ours, theirs = _forks.Pipe(duplex=False)
-        process = _forks.Process(target=live, args=(self._folder, said, theirs, death))
+        ours, theirs = FORKS.Pipe(duplex=False)
+        process = FORKS.Process(target=live, args=(self._folder, said, theirs, death))
         process.start()
         theirs.close()
         work = asyncio.to_thread(_listen, process, ours, seconds)

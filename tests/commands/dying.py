@@ -2,21 +2,18 @@
 
 import asyncio
 import logging
-import multiprocessing
 import os
 import signal
 from pathlib import Path
 
 from tests.commands.historian import Historian
+from tests.fakes.forks import FORKS
 from tests.memory.dream.bedroom import Bedroom
-
-_forks = multiprocessing.get_context("forkserver")
-_forks.set_forkserver_preload(["tests.commands.dying", "nanobot.store.repo.work"])
 
 
 async def die(root: Path, command: str, step: int) -> bool:
     """Type the command there, and be killed at the step of this number; False if there are not so many."""
-    process = _forks.Process(target=_live, args=(root, command, step))
+    process = FORKS.Process(target=_live, args=(root, command, step))
     process.start()
     await asyncio.to_thread(process.join)
     code = process.exitcode

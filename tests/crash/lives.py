@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import multiprocessing
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import Any
 from nanobot.store.sessions import SessionManager
 from nanobot.workspace import Home, Workspace
 from tests.crash.driver import ADDRESS, Death, Kept, Said, live
+from tests.fakes.forks import FORKS
 from tests.fakes.openai_answers import Answer, Json, call, say
 from tests.fakes.openai_server import FakeOpenAI
 
@@ -23,9 +23,6 @@ PATIENCE = 60.0
 """Seconds; a guard against hanging."""
 
 LAST_WORDS = "and now?"
-
-_forks = multiprocessing.get_context("forkserver")
-_forks.set_forkserver_preload(["tests.crash.driver", "openai.resources.chat.completions"])
 
 
 @dataclass
@@ -126,8 +123,8 @@ class Lives:
 
     @contextmanager
     def _process(self, texts: Sequence[str], death: Death | None) -> Iterator[tuple[ForkServerProcess, Connection]]:
-        ours, theirs = _forks.Pipe(duplex=False)
-        process = _forks.Process(target=live, args=(self._home, texts, theirs, death))
+        ours, theirs = FORKS.Pipe(duplex=False)
+        process = FORKS.Process(target=live, args=(self._home, texts, theirs, death))
         process.start()
         theirs.close()
         try:

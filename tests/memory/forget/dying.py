@@ -2,22 +2,19 @@
 
 import asyncio
 import logging
-import multiprocessing
 import os
 import signal
 from pathlib import Path
 
+from tests.fakes.forks import FORKS
 from tests.memory.forget.household import SECRET, Household
 
 LOGS = ("nanobot.memory.forget", "nanobot.store.repo")
 
-_forks = multiprocessing.get_context("forkserver")
-_forks.set_forkserver_preload(["tests.memory.forget.dying", "nanobot.store.repo.work"])
-
 
 async def die(root: Path, step: int) -> bool:
     """Forget there, and be killed at the step of this number; False if there are not so many."""
-    process = _forks.Process(target=_live, args=(root, step))
+    process = FORKS.Process(target=_live, args=(root, step))
     process.start()
     await asyncio.to_thread(process.join)
     code = process.exitcode

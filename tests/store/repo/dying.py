@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-import multiprocessing
 import os
 import signal
 from pathlib import Path
 from typing import Literal
 
+from tests.fakes.forks import FORKS
 from tests.store.repo.desk import MEMORY, Desk
 
 Deed = Literal["base", "hand", "change", "purge"]
@@ -19,13 +19,10 @@ AFTER = {
     "USER.md": None,
 }
 
-_forks = multiprocessing.get_context("forkserver")
-_forks.set_forkserver_preload(["tests.store.repo.dying", "nanobot.store.repo.work"])
-
 
 async def die(root: Path, deed: Deed, step: int) -> bool:
     """Do it, and be killed at the step of this number; False if there are not so many."""
-    process = _forks.Process(target=_live, args=(root, deed, step))
+    process = FORKS.Process(target=_live, args=(root, deed, step))
     process.start()
     await asyncio.to_thread(process.join)
     code = process.exitcode
