@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from nanobot.i18n import say
-from tests.test_docs import sentences
+from nanobot.i18n import Language, say
+from tests.test_docs import placeholders, sentences
 
 CHINESE = "[\u4e00-\u9fff\u3001\u3002\uff00-\uffef]"
 
@@ -34,3 +34,16 @@ def test_chinese_sentences_have_chinese_punctuation_and_one_way_to_say_you() -> 
 
     assert [key for key, text in shown.items() if half_width.search(text)] == []
     assert [key for key, text in sentences("zh").items() if "您" in text] == []
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("value", [1, 2, "6–7"])
+def test_no_sentence_leaves_a_placeholder_to_the_reader(language: Language, value: object) -> None:
+    meant_as_written = re.compile(r"\$\{\w+\}|\{kind: part_of, to: garden\}")  # what a person is to type
+
+    told = {
+        key: meant_as_written.sub("", say(key, language, **dict.fromkeys(placeholders(text), value)))
+        for key, text in sentences(language).items()
+    }
+
+    assert [text for text in told.values() if re.search(r"[{}]", text)] == []
