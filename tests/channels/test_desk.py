@@ -12,8 +12,11 @@ import pytest
 from nanobot.bus.spool import Spool
 from nanobot.channels.socket.desk import ONCE, Desk
 from nanobot.channels.socket.frames import FROM_GATEWAY, FromGateway, Refused, Say, Send, Show, Shown, Taken, Welcome
+from nanobot.channels.socket.joined import Joined
+from nanobot.channels.terminal.oneshot import OneShot
 from nanobot.messages import Address, OutboundMessage, Progress
 from tests.fakes.clock import FakeClock
+from tests.fakes.talker import CHOICES, english
 
 HERE = Address("cli", "default")
 T = TypeVar("T")
@@ -40,8 +43,11 @@ class FakeWire:
         self._to_gateway.put_nowait(None)
 
     async def next(self) -> FromGateway:
+        return FROM_GATEWAY.decode(await self.next_line())
+
+    async def next_line(self) -> bytes:
         async with asyncio.timeout(20):
-            return FROM_GATEWAY.decode(await self._to_terminal.get())
+            return await self._to_terminal.get()
 
     async def next_text(self) -> str:
         frame = await self.next()
@@ -49,8 +55,24 @@ class FakeWire:
         return frame.message.text
 
     @property
+    def end(self) -> "TerminalsEnd":
+        """What a program at the terminal's end holds."""
+        return TerminalsEnd(self)
+
+    @property
     def has_heard_all(self) -> bool:
         return self._to_terminal.empty()
+
+
+class TerminalsEnd:
+    def __init__(self, wire: FakeWire) -> None:
+        self._wire = wire
+
+    async def read(self, decoder: msgspec.json.Decoder[T]) -> T | None:
+        return decoder.decode(await self._wire.next_line())
+
+    def write(self, line: object) -> None:
+        self._wire.say(line)
 
 
 class Scene:
@@ -164,6 +186,26 @@ async def test_one_question_sees_its_own_turn_only_if_a_terminal_watches_the_res
         assert await script.next_text() == "To the script."
         script.say(Shown("b"))
         await scene.settled()
+
+
+async def test_one_question_refuses_what_is_asked_back_and_has_its_answer_with_nothing_left_over(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    channel = OneShot(HERE, "run date", english)
+    async with scene.attached("default", ONCE) as wire, asyncio.timeout(20):
+        asking = asyncio.create_task(Joined(wire.end, Welcome("hello", False, "en", [])).run(channel, HERE, once=True))
+        asked = await scene.spool.receive()
+        question = OutboundMessage(id="q", address=HERE, text="May I?", kind="question", buttons=CHOICES)
+        await scene.spool.send(question)
+        refused = await scene.spool.receive()
+        assert (refused.answers, refused.text) == ("q", "no")
+        answer = OutboundMessage(id="a", address=HERE, text="Then not.", reply_to=asked.id)
+        await scene.spool.finish([asked, refused], answer)
+        await asking
+        await scene.settled()
+    assert channel.report()
+    assert capsys.readouterr().out == "Then not.\n"
+    assert (await scene.spool.backlog()).waiting_out == {}
 
 
 async def test_one_question_shows_what_waited_if_nobody_else_can(scene: Scene) -> None:

@@ -9,7 +9,7 @@ from nanobot.channels.terminal.choices import refusal
 from nanobot.channels.terminal.clean import printable
 from nanobot.channels.terminal.person import NAME, words
 from nanobot.i18n import Language, say
-from nanobot.messages import Address, OutboundMessage, Progress
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
 from nanobot.ports import Publish
 
 
@@ -29,33 +29,34 @@ class OneShot:
         self._language = language
         self._turn: str | None = None
         self._outcome: OutboundMessage | None = None
-        self._over = asyncio.Event()
-        self._publish: Publish | None = None
+        self._has_asked = False
+        self._to_say: asyncio.Queue[InboundMessage | None] = asyncio.Queue()  # None: it is over
 
     async def listen(self, publish: Publish) -> None:
-        """Ask, and wait for the answer."""
-        self._publish = publish
+        """Ask, refuse what is asked back, and wait for the answer."""
+        self._has_asked = True
         await publish(self._asked)
-        await self._over.wait()
+        while refused := await self._to_say.get():
+            await publish(refused)  # not in `send`: whoever calls that may be the one who hears that it was taken
 
     async def send(self, message: OutboundMessage) -> None:
         if message.reply_to == self._asked.id:
             self._outcome = message
-            self._over.set()
-        elif message.buttons and self._publish:
+            self._to_say.put_nowait(None)
+        elif message.buttons and self._has_asked:
             button = refusal(message.buttons)
             remark(say("terminal.nobody_to_ask", self._language(), question=message.text, answer=button.label))
-            await self._publish(words(message.address, button.value, answers=message.id))
+            self._to_say.put_nowait(words(message.address, button.value, answers=message.id))
         elif not message.settles:
             remark(message.text)
 
     async def show(self, progress: Progress) -> None:
-        if progress.kind == "started" and self._publish:
+        if progress.kind == "started" and self._has_asked:
             self._turn = self._turn or progress.turn
         elif progress.kind in ("tool", "notice"):
             remark(progress.text)
         elif progress.kind == "ended" and progress.turn == self._turn:
-            self._over.set()
+            self._to_say.put_nowait(None)
 
     def report(self) -> bool:
         """Print what came of it; whether what was asked was done. To be called when listening is over."""
