@@ -131,7 +131,7 @@ class OutboundMessage:
         return self.kind == "question" and self.reply_to is None
 
 
-ProgressKind = Literal["started", "text", "restart", "step", "tool", "notice", "asking", "ended"]
+ProgressKind = Literal["started", "text", "restart", "step", "tool", "notice", "asking", "refused", "ended"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +146,7 @@ class Progress:
     tool     what a tool is about to do, in a few words
     notice   a sentence for the person ("The model is busy, waiting 7 s")
     asking   a sentence that says that the turn waits for a person's answer; nothing: it goes on
+    refused  nothing: it goes on, and what the tool was about to do is not done
     ended    nothing: the turn is over; its answer, if any, is an OutboundMessage before this
     """
 

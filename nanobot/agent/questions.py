@@ -12,7 +12,7 @@ from nanobot.errors import StoreError
 from nanobot.i18n import Language, say
 from nanobot.i18n.consent import consent
 from nanobot.ids import new_id
-from nanobot.messages import Address, Button, InboundMessage, OutboundMessage, Progress
+from nanobot.messages import Address, Button, InboundMessage, OutboundMessage, Progress, ProgressKind
 from nanobot.ports import Bus, Caller
 from nanobot.uncancelled import to_the_end
 
@@ -50,6 +50,10 @@ class _Question:
         if agrees is None or not refusals:
             return None
         return self.choices[0].value if agrees else _NO
+
+    @property
+    def is_refused(self) -> bool:
+        return self.answer.done() and not self.answer.cancelled() and self.answer.result() == _NO
 
     def outcome(self) -> str:
         """What came of it, in a word or two."""
@@ -96,10 +100,10 @@ class Questions:
         caller = asked.caller
         conversation = await self._conversations.open(caller.address.session_key)
         await conversation.asked(caller.turn, is_open=True)
-        self._show(caller, say("tools.waiting", caller.language))
+        self._show(caller, "asking", say("tools.waiting", caller.language))
         yield
         await conversation.asked(caller.turn, is_open=False)
-        self._show(caller, "")
+        self._show(caller, "refused" if asked.is_refused else "asking")
 
     async def _settle(self, question_id: str, asked: _Question) -> None:
         """Have its buttons taken away. Where that cannot be written down, the next start does it."""
@@ -109,8 +113,8 @@ class Questions:
         except StoreError as error:
             log.warning("%s: question %s keeps its buttons: %s", caller.address.session_key, question_id, error)
 
-    def _show(self, caller: Caller, text: str) -> None:
-        self._bus.show(Progress(address=caller.address, turn=caller.turn, kind="asking", text=text))
+    def _show(self, caller: Caller, kind: ProgressKind, text: str = "") -> None:
+        self._bus.show(Progress(address=caller.address, turn=caller.turn, kind=kind, text=text))
 
     def answer(self, message: InboundMessage) -> bool:
         """Hand on a chosen button; False if nothing (any longer) waits for it there.

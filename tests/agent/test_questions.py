@@ -69,6 +69,11 @@ async def asked(root: Path, authority: Authority, person: str = "ada") -> AsyncI
     while not isinstance(settled := await bus.outgoing(), OutboundMessage):
         pass
     assert settled.settles == question.id
+    if task.cancelled():
+        return
+    went_on = await bus.outgoing()
+    assert isinstance(went_on, Progress)
+    assert (went_on.kind, went_on.text) == ("refused" if task.result() == "no" else "asking", "")
 
 
 async def test_whoever_caused_a_question_answers_it_where_it_was_asked(tmp_path: Path) -> None:

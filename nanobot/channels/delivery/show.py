@@ -92,7 +92,10 @@ class Show:
         self._closed = True
         self._changed.set()
         async with self._at_work:
-            await self._finish(self._stream.remark)
+            if self._stream.is_answered:
+                await self._go_below()
+            else:
+                await self._finish(self._stream.remark)
 
     async def step_aside(self) -> None:
         """Another message is about to come here: what is shown comes again below it, finished text stays."""
@@ -100,8 +103,7 @@ class Show:
             if self._is_over():
                 await self._settle()
                 return
-            await self._finish(self._stream.remark)
-            await self._clear()
+            await self._go_below()
 
     def _is_over(self) -> bool:
         return self._stream.is_ended or self._stage.clock.monotonic() - self._stream.heard_at >= QUIET
@@ -113,6 +115,8 @@ class Show:
             return 0.0
         if (held := self._stage.held(self.address)) > 0:
             return held
+        if self._stream.is_answered:
+            await self._go_below()
         now, text = self._stage.clock.monotonic(), self._stream.text
         self._wants_text = bool(text) and text != self._shown and not self._speechless and not self.canvas.is_stuck
         text_at = max(self._paused_until, now if self.canvas.live else self._stream.first_at())
@@ -162,6 +166,12 @@ class Show:
             while not self.canvas.is_stuck and await self.canvas.advance(text, patient=True):
                 pass
         self._keep()
+
+    async def _go_below(self) -> None:
+        """What is shown comes again below what stands there now; finished text stays."""
+        self._stream.is_answered = False
+        await self._finish(self._stream.remark)
+        await self._clear()
 
     def _keep(self) -> None:
         self.canvas.keep()

@@ -20,7 +20,7 @@ class Stream:
 
     `remark` is what was said before a tool was called and is not shown to its end yet, `growing` what is being
     said, `status` what a tool is doing, or why it takes so long. One of them is worth showing, in this order.
-    `is_asking`: the turn waits for the person.
+    `is_asking`: the turn waits for the person; `is_answered`: it did, and they may have written below what is shown.
     """
 
     def __init__(self) -> None:
@@ -28,6 +28,7 @@ class Stream:
         self.growing = ""
         self.status = ""
         self.is_asking = False
+        self.is_answered = False
         self.is_ended = False
         self._status_before = ""
         self.heard_at = 0.0
@@ -48,18 +49,21 @@ class Stream:
             case "tool" | "notice":
                 self.status = f"{'🔧' if progress.kind == 'tool' else '⏳'} {progress.text}"
             case "asking":
-                self._ask(progress.text)
+                self._ask(progress.text, now)
+            case "refused":
+                self._status_before = ""
+                self._ask("", now)
             case "ended":
                 self.is_ended = True
         if not had_text and (self._has_text or not had_status):
             self._since = now
 
-    def _ask(self, text: str) -> None:
+    def _ask(self, text: str, now: float) -> None:
         """While it waits for the person, that stands in the place of what the tool is about to do."""
         if text:
             self._status_before, self.status = self.status, f"⏸ {text}"
         else:
-            self.status = self._status_before
+            self.status, self.is_answered, self._since = self._status_before, True, now
         self.is_asking = bool(text)
 
     @property

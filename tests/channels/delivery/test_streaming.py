@@ -499,3 +499,24 @@ async def test_while_a_person_is_asked_that_is_what_is_seen_and_nobody_seems_to_
         await scene.pass_(8)
         assert scene.platform.seen(ANN) == ["~🔧 run ls"]
         assert len(scene.platform.requests("typing")) > typed
+
+
+@pytest.mark.parametrize("seconds", [0, 8])
+async def test_what_was_refused_is_never_shown_as_running_and_the_answer_stands_below_the_no(
+    scene: Scene, seconds: float
+) -> None:
+    scene.outbox.put(progress("started"), progress("tool", "run ls"), progress("asking", "waiting for your answer"))
+
+    async with scene.running():
+        await scene.pass_(8)
+        shown = scene.platform.requests("send_preview")
+        scene.outbox.put(progress("refused"))
+        await scene.pass_(seconds)
+        assert len(scene.platform.requests("send_preview", "edit")) == len(shown)
+        if seconds:
+            assert scene.platform.seen(ANN) == []
+        scene.outbox.put(say("Then not.", turn="t1"), progress("ended"))
+        await scene.pass_(8)
+
+    assert scene.platform.seen(ANN) == ["Then not."]
+    assert not scene.platform.requests("edit")
