@@ -4,6 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from nanobot.cli.doctor_memory import memory_checks
+from nanobot.cli.doctor_platforms import platform_checks
 from nanobot.cli.settings import config_path_of, home_of, language_here, loaded_of, workspace_of
 from nanobot.errors import ConfigError
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:  # what looks at sockets and files is not needed for `nanobot 
     from pathlib import Path
 
     from nanobot.config import Loaded, ModelPreset
+    from nanobot.i18n import Language
     from nanobot.ops.doctor import Check, Finding
     from nanobot.transcript import SessionInfo
 
@@ -37,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     loaded = _loaded(args)
     language = language_here("auto" if isinstance(loaded, ConfigError) else loaded.config.language)
     seen: Counter[Verdict] = Counter()
-    for check, findings in examine(memory_checks(args, language) if args.what else _checks(args, loaded)):
+    for check, findings in examine(memory_checks(args, language) if args.what else _checks(args, loaded, language)):
         for finding in findings:
             seen[finding.verdict] += 1
             said = say(finding.sentence, language, **finding.values)
@@ -56,7 +58,7 @@ def _loaded(args: argparse.Namespace) -> "Loaded | ConfigError":
         return error
 
 
-def _checks(args: argparse.Namespace, loaded: "Loaded | ConfigError") -> "list[Check]":
+def _checks(args: argparse.Namespace, loaded: "Loaded | ConfigError", language: "Language") -> "list[Check]":
     """The list of all checks; whoever adds a part to nanobot adds its check here."""
     import sys
 
@@ -75,6 +77,7 @@ def _checks(args: argparse.Namespace, loaded: "Loaded | ConfigError") -> "list[C
         Check("doctor.memory", lambda: _look_at_memory(workspace)),
         Check("doctor.disk", lambda: machine.disk(workspace)),
         Check("doctor.model", lambda: _look_at_model(args, loaded)),
+        *platform_checks(args, language),
     ]
 
 

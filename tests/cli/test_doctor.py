@@ -19,6 +19,10 @@ from nanobot.transcript import SessionInfo
 from nanobot.workspace import Workspace
 
 
+BOT = "123456789:AAthe-token-of-the-bot"
+PLATFORMS = {"telegram": f"GET /bot{BOT}/getMe", "discord": "GET /v10/users/@me"}
+
+
 class Heard(NamedTuple):
     method: str
     path: str
@@ -63,7 +67,7 @@ class Serve:
         self.running: list[Endpoint] = []
 
     def __call__(self, **answers: tuple[int, str]) -> Endpoint:
-        paths = {"models": "GET /v1/models", "chat": "POST /v1/chat/completions"}
+        paths = {"models": "GET /v1/models", "chat": "POST /v1/chat/completions", **PLATFORMS}
         server = Endpoint({paths[name]: answer for name, answer in answers.items()})
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         self.running.append(server)
@@ -381,3 +385,67 @@ def test_how_memory_is_kept_is_looked_at(home: Path, capsys: pytest.CaptureFixtu
     ):
         assert words in told.out
     assert told.err == ""
+
+
+# The chat platforms
+
+
+def configure_platforms(home: Path, server: Endpoint, more: str = "") -> None:
+    base = f"http://127.0.0.1:{server.server_port}"
+    telegram = f"telegram: {{token: '{BOT}', api_base: '{base}'{more}}}\n"
+    (home / "config.yaml").write_text(f"{telegram}discord: {{token: MTk4.of.bot, api_base: {base}/v10}}\n")
+    (home / "config.yaml").chmod(0o600)
+
+
+def test_each_platform_is_asked_who_the_bot_is(home: Path, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+    known = (200, '{"ok": true, "result": {"username": "ada_bot"}}')
+    server = serve(telegram=known, discord=(200, '{"username": "nano"}'))
+    configure_platforms(home, server)
+    main(["doctor"])
+    told = capsys.readouterr().out
+    assert "[ok] Telegram: " in told
+    assert "the bot is @ada_bot." in told
+    assert "[ok] Discord: " in told
+    assert "[warning] Gateway: It does not run, so nobody is answered" in told
+    assert [heard.key for heard in server.heard] == [None, "Bot MTk4.of.bot"]
+
+
+def test_a_refused_token_is_a_problem_with_the_way_out_of_that_platform(
+    home: Path, serve: Serve, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = serve(telegram=(401, "{}"), discord=(401, "{}"))
+    configure_platforms(home, server)
+    assert main(["doctor"]) == 1
+    told = capsys.readouterr()
+    assert (
+        "[problem] Telegram: Telegram does not know this token (401). Take the bot's token from @BotFather" in told.out
+    )
+    assert "[problem] Discord: Discord does not know this token (401). On https://discord.com" in told.out
+    assert BOT not in told.out + told.err
+
+
+def test_a_platform_that_cannot_be_reached_is_told_without_its_address_with_the_token(
+    home: Path, serve: Serve, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = serve()
+    configure_platforms(home, server)
+    server.shutdown()
+    server.server_close()
+    assert main(["doctor"]) == 1
+    told = capsys.readouterr()
+    assert "[problem] Telegram: http://127.0.0.1:" in told.out
+    assert "cannot be reached. Nobody answers at that address" in told.out
+    assert BOT not in told.out + told.err
+
+
+def test_the_proxy_to_telegram_is_used(home: Path, serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+    server, proxy = serve(), serve(models=(200, ""))
+    configure_platforms(home, server, f", proxy: 'http://127.0.0.1:{proxy.server_port}'")
+    main(["doctor"])
+    assert [heard.path for heard in proxy.heard] == [f"http://127.0.0.1:{server.server_port}/bot{BOT}/getMe"]
+    assert "[problem] Telegram:" in capsys.readouterr().out
+
+
+def test_without_a_platform_no_gateway_is_missed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["doctor"])
+    assert "[ok] Gateway: It does not run, and need not" in capsys.readouterr().out
