@@ -110,7 +110,7 @@ class Gateway:
         workspace = self._ground.workspace
         self._tell(say("gateway.begins", self._language, version=__version__, workspace=workspace.root))
         if self._posts and not self._people.has_owner:
-            self._tell(say("gateway.no_owner", self._language))
+            self._watch.once_up = say("gateway.no_owner", self._language)
         Thread(target=self._bot.models.get("")[0].warm, name="warm", daemon=True).start()  # ending does not wait for it
         try:
             await self._settle_questions()

@@ -7,7 +7,7 @@ from nanobot import __version__
 from nanobot.app.post import Post
 from nanobot.bus.spool import Spool
 from nanobot.commands.gateway import channel_line
-from nanobot.i18n import Language
+from nanobot.i18n import Language, say
 from nanobot.ops.supervisor import Supervisor
 from nanobot.ports import Clock
 from nanobot.ports.gateway import ChannelState, GatewayState
@@ -31,6 +31,8 @@ class Watch:
         self.disk_trouble: Callable[[], str] = str
         """Why messages wait for the disk, in a sentence; "" if they do not."""
         self.is_stopping = False
+        self.once_up = ""
+        """What is told as soon as people can write on some platform."""
 
     async def look(self, apart_from: str = "") -> GatewayState:
         """How it is going, as LookAtGateway has it. Raises StoreError."""
@@ -48,11 +50,18 @@ class Watch:
         """Something may be different; what is, is told."""
         if self.is_stopping:  # that nothing is connected any more is no news then
             return
-        for state in self._channels():
-            line = channel_line(state, self._language)
-            if self._told.get(state.name) != line:
-                self._told[state.name] = line
-                self._tell(line)
+        states = self._channels()
+        for state in states:
+            self._tell_new(state.name, channel_line(state, self._language))
+        if self.once_up and any(state.state == "up" for state in states):
+            self._tell_new("once_up", self.once_up)
+        if self.posts and all(post.state().state == "refused" for post in self.posts):
+            self._tell_new("posts", say("gateway.none_left", self._language))
+
+    def _tell_new(self, about: str, line: str) -> None:
+        if self._told.get(about) != line:
+            self._told[about] = line
+            self._tell(line)
 
     def _channels(self) -> Sequence[ChannelState]:
         """The channels; the disk, and what serves GET /health, only if something is wrong with them."""

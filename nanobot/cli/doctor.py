@@ -83,6 +83,7 @@ def _checks(args: argparse.Namespace, loaded: "Loaded | ConfigError", language: 
 
 def _look_at_config(path: "Path", loaded: "Loaded | ConfigError") -> "Iterator[Finding]":
     from nanobot.config.describing import literal_secrets, unset_variables
+    from nanobot.ops.checks import files
     from nanobot.ops.doctor import ok, problem, warning
 
     if isinstance(loaded, ConfigError):
@@ -94,7 +95,7 @@ def _look_at_config(path: "Path", loaded: "Loaded | ConfigError") -> "Iterator[F
     yield ok("doctor.config_ok", path=path)
     if unset := unset_variables(loaded.root):
         yield warning("doctor.config_unset", keys=", ".join(unset))
-    if (secrets := literal_secrets(loaded)) and path.stat().st_mode & 0o077:
+    if files.is_open(path) and (secrets := literal_secrets(loaded)):
         yield warning("doctor.config_secret", keys=", ".join(secrets), path=path)
     for name, preset in loaded.config.models.items():
         if host := _reads_key_in_plain_text(preset):

@@ -14,6 +14,9 @@ MOST_TROUBLES = 10
 
 _WORTH_TELLING = 60.0  # seconds that something waits
 
+_TOKENS = ("telegram", "discord")
+"""The platforms of which is said where a token comes from."""
+
 SEEN = "seen"
 """Behind `/status`: what went wrong is known, and need not be listed again."""
 
@@ -66,16 +69,19 @@ def channel_line(channel: ChannelState, language: Language) -> str:
         name=channel.name,
         who=who,
         at=at,
-        trouble=_trouble(channel.trouble, language),
+        trouble=_trouble(channel, language),
     )
     if channel.state == "up" and channel.trouble:
-        line += " " + say("gateway.but", language, trouble=_trouble(channel.trouble, language))
+        line += " " + say("gateway.but", language, trouble=_trouble(channel, language))
     return line
 
 
-def _trouble(trouble: str, language: Language) -> str:
+def _trouble(channel: ChannelState, language: Language) -> str:
     """A sentence without its dot."""
-    return say(f"trouble.{trouble}", language) if trouble in OBSTACLES else trouble
+    if channel.trouble not in OBSTACLES:
+        return channel.trouble
+    known_by = f"_{channel.name}" if channel.trouble == "token" and channel.name in _TOKENS else ""
+    return say(f"trouble.{channel.trouble}{known_by}", language)
 
 
 def _backlog_lines(backlog: Backlog, language: Language) -> Iterator[str]:

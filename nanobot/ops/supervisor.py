@@ -81,7 +81,7 @@ class Supervisor:
     def _tell(self, error: Exception, and_now: str) -> None:
         expected = expected_in(error)
         self.trouble = str(expected) if expected else f"this should not have happened ({type(error).__name__})"
-        log.error("%s: %s; %s", self._name, self.trouble, and_now, exc_info=None if expected else error)
+        log.error("%s: %s; %s", self._name, self.trouble.rstrip("."), and_now, exc_info=None if expected else error)
         self._changed()
 
     def _pause(self) -> float:

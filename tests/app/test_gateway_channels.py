@@ -30,8 +30,8 @@ async def test_a_stranger_on_telegram_becomes_the_owner_and_is_answered(model: F
         configure(private_home, model.base_url, telegram={"token": telegram.token, "api_base": telegram.api_base})
         ada = telegram.world.person(42, "Ada")
         async with GatewayProcess(private_home) as gateway:
-            await gateway.says("^Nobody owns this bot yet")
             await gateway.says("^telegram: up as @TestBot, polling")
+            await gateway.says("^Nobody owns this bot yet")
             ada.says("hello")
             await telegram.called("sendMessage")
             code = re.search(CODE, telegram.world.chat(42).shown[-1])
@@ -81,10 +81,26 @@ async def test_a_refused_token_stays_red_while_the_other_channel_goes_on(model: 
             told = await nanobot(private_home, "status")
             assert told.code == 1
             assert "telegram: refused" in told.out
-            assert "@BotFather" in told.out
+            assert "Telegram does not know this token. @BotFather" in told.out
+            assert "developers/applications" not in told.out
+            looked = await nanobot(private_home, "doctor")
+            assert "[problem] Telegram: Telegram does not know this token" in looked.out
+            assert "[problem] Gateway: telegram: refused." in looked.out
             assert "discord: up" in told.out
-            assert len(telegram.calls) == asked
+            assert len(telegram.calls) == asked + 1  # what doctor asked
             assert await gateway.stop() == 0
+
+
+async def test_a_gateway_whose_only_token_is_refused_asks_nobody_to_write_to_it(
+    model: FakeOpenAI, private_home: Path
+) -> None:
+    async with FakeTelegram() as telegram:
+        configure(private_home, model.base_url, telegram={"token": "1:AAwrong", "api_base": telegram.api_base})
+        async with GatewayProcess(private_home) as gateway:
+            await gateway.says("^No chat platform is left.")
+            assert await gateway.stop() == 0
+        assert "Write to it" not in gateway.said
+        assert ".;" not in gateway.log()
 
 
 async def test_a_channel_that_is_down_at_the_start_comes_up_by_itself(model: FakeOpenAI, private_home: Path) -> None:

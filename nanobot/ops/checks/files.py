@@ -34,6 +34,11 @@ def workspace(root: Path) -> Iterator[Finding]:
         yield warning("doctor.workspace_files", files=", ".join(missing))
 
 
+def is_open(path: Path) -> bool:
+    """Whether others on this machine can read a file: into a folder that is private nobody gets."""
+    return bool(path.stat().st_mode & _OTHERS and path.parent.stat().st_mode & _OTHERS)
+
+
 def privacy(roots: Iterable[Path]) -> Iterator[Finding]:
     """Whether nobody else on this machine can read these folders and files."""
     every = list(dict.fromkeys(roots))
