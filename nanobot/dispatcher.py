@@ -79,13 +79,16 @@ class Dispatcher:
         async with self._lanes.open(self._handle), asyncio.TaskGroup() as immediate:
             while True:
                 message = await self._bus.receive()
-                message = self._offers.read(message, self._questions.newest(message))
+                newest = self._questions.newest(message)
+                message = self._offers.read(message, newest)
                 if message.answers is not None and self._questions.answer(message):
                     await self._bus.finish([message], None)
                 elif (command := self._command(message)) and command[0].immediate:
                     immediate.create_task(self._at_once(message, command[0]))
                 elif message.answers is not None:
                     await self._bus.finish([message], self._too_late(message))
+                elif self._offers.left(message, newest):
+                    await self._bus.finish([message], self._left(message))
                 elif command is None and self._questions.answer_typed(message):
                     await self._bus.finish([message], None)
                 else:
@@ -196,6 +199,9 @@ class Dispatcher:
 
     def _too_late(self, message: InboundMessage) -> OutboundMessage:
         return _notice(message, Answer(say("command.question_over", self._language(message)), failed=True))
+
+    def _left(self, message: InboundMessage) -> OutboundMessage:
+        return _notice(message, Answer(say("command.left", self._language(message))))
 
     def _failure(self, message: InboundMessage, error: Exception) -> OutboundMessage:
         language = self._language(message)

@@ -10,7 +10,7 @@ from nanobot.agent.conversation import Conversations
 from nanobot.authority import may_answer
 from nanobot.errors import StoreError
 from nanobot.i18n import Language, say
-from nanobot.i18n.consent import consent
+from nanobot.i18n.consent import picked
 from nanobot.ids import new_id
 from nanobot.messages import Address, Button, InboundMessage, OutboundMessage, Progress, ProgressKind
 from nanobot.ports import Bus, Caller
@@ -41,15 +41,10 @@ class _Question:
         return may_answer(self.caller.authority, message.authority, is_same_person=is_same)
 
     def meant(self, typed: str) -> str | None:
-        """The value of the button that typed words mean: its label, or yes, the first one, or no."""
-        said = typed.strip().casefold()
-        for button in self.choices:
-            if said == button.label.casefold():
-                return button.value
-        agrees, refusals = consent(typed), [button for button in self.choices if button.value == _NO]
-        if agrees is None or not refusals:
-            return None
-        return self.choices[0].value if agrees else _NO
+        """The value of the button that typed words mean, if any."""
+        refusals = [place for place, button in enumerate(self.choices) if button.value == _NO]
+        place = picked([button.label for button in self.choices], typed, refusals[0] if refusals else None)
+        return None if place is None else self.choices[place].value
 
     @property
     def is_refused(self) -> bool:

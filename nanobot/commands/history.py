@@ -8,6 +8,7 @@ from nanobot.authority import Role
 from nanobot.commands.router import Answer, Call, Command
 from nanobot.errors import VersionError, VersionErrorKind
 from nanobot.i18n import Language, say
+from nanobot.i18n.consent import consent
 from nanobot.memory.keeping import Asked
 from nanobot.memory.provenance import Line, Provenance, Why
 from nanobot.memory.reverting import Receipt, Reverting
@@ -141,6 +142,8 @@ def history_commands(history: History, told: Callable[[Result, Asking], Answer])
     def command(name: str, action: Action) -> Command:
         async def handle(call: Call) -> Answer:
             message = call.message
+            if action == "restore" and consent(call.argument) is False:
+                return Answer(call.say("command.left"))
             asked = Asked(message.address.session_key, message.authority, message=message.id)
             asking = Asking(asked, call.language, _slash)
             return told(await history.do(action, call.argument, asking), asking)

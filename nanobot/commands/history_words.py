@@ -109,7 +109,9 @@ def _choice(choice: Choice, asking: Asking) -> Answer:
         _button(f"{_at(entry)} · {_id(entry)} · {_first(entry, asking)}", asking.command("restore", _id(entry)))
         for entry in choice.entries
     ]
-    return Answer("\n".join([asking.say("which_version", restore=asking.command("restore")), *rows]), buttons)
+    leave = asking.command("restore", "no")
+    text = "\n".join([asking.say("which_version", restore=asking.command("restore")), *rows])
+    return Answer(text, [*buttons, Button(asking.say("leave"), leave)], no=leave)
 
 
 def _log(entries: Sequence[Entry], asking: Asking) -> Iterator[str]:

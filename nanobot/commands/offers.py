@@ -1,10 +1,10 @@
-"""What a bare yes or no stands for right after a command has asked."""
+"""What a bare yes or no, or a number, stands for right after a command has asked."""
 
 from dataclasses import dataclass, replace
 
 from nanobot.authority import Scope
 from nanobot.commands.router import Answer
-from nanobot.i18n.consent import consent
+from nanobot.i18n.consent import consent, leaves, picked
 from nanobot.ids import new_id
 from nanobot.messages import InboundMessage
 
@@ -22,6 +22,22 @@ class _Offer:
         is_same = (message.sender.id, message.authority.scope) == (self.person, self.scope)
         return is_same and message.to_bot and not (message.files or message.corrects or message.answers)
 
+    def meant(self, typed: str) -> str:
+        """The command that typed words stand for; "" if they stand for none."""
+        agrees, answer = consent(typed), self.answer
+        if leaves(typed):
+            return answer.no
+        if agrees and answer.yes:
+            return answer.yes
+        place = picked([button.label for button in answer.buttons], typed)
+        return "" if place is None else answer.buttons[place].value
+
+    @property
+    def command(self) -> str:
+        """The name of the command that has asked."""
+        values = (self.answer.yes, self.answer.no, *(button.value for button in self.answer.buttons))
+        return next(filter(None, values)).split()[0]
+
 
 class Offers:
     """The newest question of a command in each conversation, as long as the bot says nothing else there.
@@ -37,7 +53,7 @@ class Offers:
         key = message.address.session_key
         if answer.yes or answer.buttons:
             self._open[key] = _Offer(message.sender.id, message.authority.scope, answer, new_id())
-        elif (offer := self._open.get(key)) and offer.answer.yes.split()[:1] == message.text.split()[:1]:
+        elif (offer := self._open.get(key)) and [offer.command] == message.text.split()[:1]:
             del self._open[key]  # it was answered in full
 
     def lapse(self, session_key: str) -> None:
@@ -46,25 +62,35 @@ class Offers:
             self._open[session_key] = replace(offer, is_newest=False)
 
     def read(self, message: InboundMessage, newest: str) -> InboundMessage:
-        """The message with the command that its yes or no stands for; as it is if it answers nothing.
+        """The message with the command that its words stand for; as it is if it answers nothing.
 
         `newest` is the id of the newest question that a turn has asked there, "" if none waits.
         """
-        key, agrees = message.address.session_key, consent(message.text)
-        offer = self._open.get(key)
-        if offer is None or agrees is None or not offer.is_newest or offer.made < newest or not offer.is_to(message):
-            return message
-        command = offer.answer.yes if agrees else offer.answer.no
+        offer = self._asked(message, newest)
+        command = offer.meant(message.text) if offer else ""
         if not command:
             return message
-        del self._open[key]
+        del self._open[message.address.session_key]
         return replace(message, text=command)
+
+    def left(self, message: InboundMessage, newest: str) -> bool:
+        """Whether it leaves a list as it is, and chooses nothing from it."""
+        if not leaves(message.text) or self._asked(message, newest) is None:
+            return False
+        del self._open[message.address.session_key]
+        return True
+
+    def _asked(self, message: InboundMessage, newest: str) -> _Offer | None:
+        """What is asked there, if this is the time to answer it and its sender the one."""
+        offer = self._open.get(message.address.session_key)
+        is_now = offer is not None and offer.is_newest and offer.made >= newest and offer.is_to(message)
+        return offer if is_now else None
 
     def missed(self, message: InboundMessage) -> str:
         """The command that a yes may have meant which came too late to stand for it, once; "" for all else."""
         key = message.address.session_key
         offer = self._open.get(key)
-        if offer is None or not consent(message.text) or not offer.is_to(message):
+        if offer is None or not offer.answer.yes or not consent(message.text) or not offer.is_to(message):
             return ""
         del self._open[key]
         return offer.answer.yes

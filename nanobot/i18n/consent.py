@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 _YES = frozenset(
     {"y", "yes", "yep", "yeah", "yup", "sure", "ok", "okay", "allow", "approve", "go ahead", "do it"}
-    | {"是", "是的", "好", "好的", "好吧", "好呀", "好啊", "可以", "行", "对", "嗯", "没问题"}
+    | {"是", "是的", "好", "好的", "好吧", "好呀", "好啊", "可以", "行", "对", "没问题"}
     | {"同意", "允许", "确定", "批准"}
 )
 _NO = frozenset(

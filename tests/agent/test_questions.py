@@ -134,7 +134,10 @@ async def test_what_was_answered_or_withdrawn_is_over(tmp_path: Path) -> None:
     assert not question.press("ada", MEMBER)
 
 
-@pytest.mark.parametrize(("typed", "value"), [("Yes!", "yes"), ("是", "yes"), ("no", "no"), ("不行", "no")])
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [("Yes!", "yes"), ("是", "yes"), ("no", "no"), ("不行", "no"), ("2", "no"), ("算了", "no"), ("Yes please!", "yes")],
+)
 async def test_a_question_may_be_answered_by_typing(tmp_path: Path, typed: str, value: str) -> None:
     async with asked(tmp_path, MEMBER) as question:
         assert not question.type("bob", MEMBER, typed)

@@ -164,7 +164,7 @@ def test_a_list_to_choose_from_stays_open_while_other_commands_are_used() -> Non
     seen.asks("Which model?", reply_to="cli:test:1")
     seen.dialogue.heard("/status")
     seen.answers("All is well.")
-    assert seen.texts[-1] == "The question above is still open: 1. Once  2. For this session  3. No"
+    assert seen.texts[-1] == "The list above is still open: type 1 to 3, or 0 to leave it."
     assert seen.dialogue.choose("1") == ("Which model?", "once")
 
 
@@ -187,7 +187,8 @@ def test_the_question_of_a_turn_that_has_ended_is_over() -> None:
     ("typed", "value"),
     [("1", "once"), (" 3 ", "no"), ("3", "no"), ("no", "no"), ("N", "no"), ("for this SESSION", "session"),
      ("f", "session"), ("0", None), ("4", None), ("", None), ("yes", "once"), ("y", "once"), ("好", "once"),
-     ("不", "no"), ("yes please", None), ("-1", None), ("²", None)],
+     ("不", "no"), ("Yes please!", "once"), ("3.", "no"), ("算了", "no"), ("yes, but", None),
+     ("-1", None), ("²", None)],
 )  # fmt: skip
 def test_a_choice_is_a_number_a_label_or_its_first_letter(typed: str, value: str | None) -> None:
     button = chosen(CHOICES, typed)

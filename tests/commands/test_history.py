@@ -229,7 +229,8 @@ async def test_the_choice_of_versions_comes_with_a_button_for_each(ada: Historia
 
     answer = await ada.types("/dream-restore")
 
-    assert [button.value for button in answer.buttons] == [f"/dream-restore {dream}"]
+    assert [button.value for button in answer.buttons] == [f"/dream-restore {dream}", "/dream-restore no"]
+    assert (await ada.types(answer.no)).text == "All right, I leave everything as it is."
     assert answer.buttons[0].label == f"2026-03-02 10:15 · {dream} · + one is red"
     assert f"`{dream}`" in answer.text
     await ada.says(answer.buttons[0].value)

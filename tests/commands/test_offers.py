@@ -44,6 +44,34 @@ def test_a_bare_yes_or_no_is_the_command(offers: Offers, text: str, meant: str) 
     assert offers.read(typed(text), NONE).text == meant
 
 
+@pytest.mark.parametrize(
+    ("text", "meant"), [("1", "/model a"), ("A", "/model a"), ("2", "2"), ("0", "0"), ("yes", "yes")]
+)
+def test_a_number_or_a_label_is_what_a_list_offers(text: str, meant: str) -> None:
+    offers = Offers()
+    offers.made(typed("/model"), LIST)
+    assert offers.read(typed(text), NONE).text == meant
+
+
+@pytest.mark.parametrize("text", ["cancel", "取消", "算了", "0", "不用了", "no, thanks"])
+def test_a_list_can_be_left(text: str) -> None:
+    offers = Offers()
+    offers.made(typed("/model"), LIST)
+    assert not offers.left(typed(text), new_id())
+    assert offers.read(typed(text), NONE).text == text
+    assert offers.left(typed(text), NONE)
+    assert not offers.left(typed(text), NONE)
+    offers.made(typed("/dream-restore"), replace(LIST, no="/dream-restore no"))
+    assert offers.read(typed(text), NONE).text == "/dream-restore no"
+
+
+def test_what_was_chosen_from_a_list_closes_it() -> None:
+    offers = Offers()
+    offers.made(typed("/model"), LIST)
+    offers.made(typed("/model a"), Answer("It is a."))
+    assert offers.read(typed("1"), NONE).text == "1"
+
+
 def test_it_is_said_once(offers: Offers) -> None:
     offers.read(typed("yes"), NONE)
     assert offers.read(typed("yes"), NONE).text == "yes"

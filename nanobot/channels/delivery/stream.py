@@ -48,23 +48,21 @@ class Stream:
                 self.growing = ""
             case "tool" | "notice":
                 self.status = f"{'🔧' if progress.kind == 'tool' else '⏳'} {progress.text}"
-            case "asking":
-                self._ask(progress.text, now)
-            case "refused":
-                self._status_before = ""
-                self._ask("", now)
+            case "asking" | "refused":
+                self._ask(progress, now)
             case "ended":
                 self.is_ended = True
         if not had_text and (self._has_text or not had_status):
             self._since = now
 
-    def _ask(self, text: str, now: float) -> None:
+    def _ask(self, progress: Progress, now: float) -> None:
         """While it waits for the person, that stands in the place of what the tool is about to do."""
-        if text:
-            self._status_before, self.status = self.status, f"⏸ {text}"
-        else:
-            self.status, self.is_answered, self._since = self._status_before, True, now
-        self.is_asking = bool(text)
+        self.is_asking = bool(progress.text)
+        if self.is_asking:
+            self._status_before, self.status = self.status, f"⏸ {progress.text}"
+            return
+        self.status = "" if progress.kind == "refused" else self._status_before
+        self.is_answered, self._since = True, now
 
     @property
     def text(self) -> str:

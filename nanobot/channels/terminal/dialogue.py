@@ -103,8 +103,7 @@ class Dialogue:
         """That a list above can still be chosen from, where something else was said since."""
         if not self._questions or self._questions[0].holds_up_a_turn:
             return []
-        labels = "  ".join(f"{number}. {each.label}" for number, each in enumerate(self._questions[0].buttons, 1))
-        return [Piece(self.say("still_open", choices=labels), "quiet")]
+        return [Piece(self.say("still_open", count=len(self._questions[0].buttons)), "quiet")]
 
     def _settled(self, message: OutboundMessage) -> list[Piece]:
         """Somebody else has answered, or nobody waits any more; what was chosen here is known here."""
