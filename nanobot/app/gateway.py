@@ -136,7 +136,7 @@ class Gateway:
         control = served({"status": self._status, "pair": self._pair, "memory": self._memory, "dream": self._dream})
         control |= served({"forget": self._forget})
         yield self._bot.dispatcher.run()
-        yield self._bot.memories.run()
+        yield Supervisor("search", self._bot.memories.run, self._ground.clock).run()
         self._bot.archive.background.start("history", self._bot.memory.state.begin)
         self._bot.archive.begin()
         yield self._bot.archive.background.run()

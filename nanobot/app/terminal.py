@@ -23,6 +23,7 @@ from nanobot.ids import new_id
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ops.clock import SystemClock
 from nanobot.ops.logs import log_to
+from nanobot.ops.supervisor import Supervisor
 from nanobot.ports import Channel
 from nanobot.store.lock import WorkspaceLock
 from nanobot.store.template import prepare, template_folder
@@ -98,7 +99,7 @@ class App:
                     self._bot.dispatcher.run(),
                     self._deliver(channel),
                     self._bot.archive.background.run(),
-                    self._bot.memories.run(),
+                    Supervisor("search", self._bot.memories.run, self._bot.archive.clock).run(),
                     *([] if once else [self._bot.schedule.run(), self._make_up_for()]),
                 )
                 serving = [tasks.create_task(work) for work in works]

@@ -1,9 +1,10 @@
 """Searching what was said and noted: /recall."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from nanobot.commands.router import Answer, Call, Command
+from nanobot.commands.session import Lines
 from nanobot.errors import StoreError
 from nanobot.i18n import Language, say
 from nanobot.ports import Hit, Said, Searching
@@ -34,6 +35,16 @@ def recall_command(searching: Searching) -> Command:
         return Answer("\n\n".join(parts))
 
     return Command("recall", handle, immediate=True)
+
+
+def recall_lines(trouble: Callable[[], str]) -> Lines:
+    """For /status: whether something that was said may not be found yet. Owners can do something about it."""
+
+    async def lines(call: Call) -> Sequence[str]:
+        reason = trouble()
+        return [call.say("recall.behind", reason=reason)] if reason and call.message.authority.scope.is_owner else []
+
+    return lines
 
 
 def _heading(count: int, call: Call) -> str:

@@ -76,7 +76,7 @@ class Embedder(Protocol):
     """A model that turns texts into vectors; the closer two point, the closer is what the texts mean.
 
     Vectors are signed bytes, of any length (what counts is the direction), the same number of them for every text.
-    Blocks, and takes its time; one call at a time. Raises EmbedderError when the model cannot be used.
+    Blocks, and takes its time; one call at a time. Raises EmbedderError when the model cannot be used, nothing else.
     """
 
     @property

