@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cache, partial
+from datetime import datetime
+from functools import cache
 
 from nanobot.agent.agent import Agent, Limits
 from nanobot.agent.archive import Archive
@@ -14,7 +15,7 @@ from nanobot.agent.patience import PatientBus
 from nanobot.agent.questions import Questions
 from nanobot.agent.skills import Skills
 from nanobot.app.archive import build_archive, build_archivist
-from nanobot.app.dream import DREAM, build_dream
+from nanobot.app.dream import DREAM, build_dream, build_mind
 from nanobot.app.forgetting import Parts, build_forgetting
 from nanobot.app.memory import Records, Remembered, build_memory
 from nanobot.app.models import build_models, replay_bytes
@@ -27,7 +28,7 @@ from nanobot.commands.forget import Forgetting, forget_command, forget_lines
 from nanobot.commands.memory import View, memory_command, remember_command
 from nanobot.commands.memory_shell import MemoryShell
 from nanobot.commands.model import model_command
-from nanobot.commands.recall import recall_command
+from nanobot.commands.recall import recall_command, recall_lines
 from nanobot.commands.router import Command, Router
 from nanobot.commands.session import (
     Lines,
@@ -117,6 +118,8 @@ class Ground:
     bus: Bus
     people: People | None = None
     """Who may talk, where somebody else asks that, too: the book is written by one."""
+    is_beside: bool = False
+    """Whether another process has the workspace, and what is remembered is only read."""
 
 
 def build_bot(
@@ -150,11 +153,21 @@ def build_bot(
     async def is_dreaming() -> bool:
         return dream.is_running
 
+    def next_dream(after: datetime | None = None) -> datetime | None:
+        return schedule.next(DREAM, after)
+
     memory = build_memory(
-        config, workspace, clock, documents, Records(store, history), is_dreaming, archive.consolidator.passage
+        config,
+        workspace,
+        clock,
+        documents,
+        Records(store, history, ground.is_beside),
+        is_dreaming,
+        archive.consolidator.passage,
     )
     stores = Stores(history, store, memory.versions, DreamFiles(workspace))
-    dream = build_dream(config, clock, models, stores, memory.shelves, archive.background, memories.refresh)
+    mind = build_mind(config, models, archive.background, next_dream)
+    dream = build_dream(config, clock, mind, stores, memory.shelves, memories.refresh)
     schedule = build_schedule(config, workspace, clock, archive, dream)
     context = ContextBuilder(
         workspace,
@@ -194,7 +207,12 @@ def build_bot(
             people=cache(lambda: ground.people or build_people(config, workspace, clock)),
         )
     )
-    about_memory = all_of(memory.state, forget_lines(forgetting), dream_lines(dream, partial(schedule.next, DREAM)))
+    about_memory = all_of(
+        memory.state,
+        forget_lines(forgetting),
+        dream_lines(dream, next_dream),
+        recall_lines(lambda: memories.trouble),
+    )
     view = View(memory.shelves, documents, config.memory.budget.memory, about_memory)
     listed = [
         new_command(agent),
@@ -251,7 +269,7 @@ def _tools(ground: Ground, questions: Questions, memory: Remembered) -> Sequence
             asker=questions,
             allowed_dirs=tools.allowed_dirs,
             exec_policy=ExecPolicy(owner=rules.owner, member=rules.member, allow=rules.allow, timeout=rules.timeout),
-            remembering=Remembering(changes.objection, memory.shelves.written, changes.keep),
+            remembering=Remembering(changes.objection, memory.shelves.written, changes.keep, changes.needs_yes),
             file_lock=memory.files,
         ),
     ]

@@ -1,5 +1,8 @@
 """Dream, wired as configured."""
 
+from collections.abc import Callable
+from datetime import datetime
+
 from nanobot.agent.background import Background
 from nanobot.agent.models import Models
 from nanobot.config import Config
@@ -16,22 +19,19 @@ QUIET = 60.0
 """Seconds without a turn before a model that answers one by one dreams: it then has to read the conversation anew."""
 
 
-def build_dream(
-    config: Config,
-    clock: Clock,
-    models: Models,
-    stores: Stores,
-    shelves: Shelves,
-    background: Background,
-    changed: Changed,
-) -> Dream:
-    """It asks its model in the background's slot; `changed` is awaited after each of its versions."""
-    keys = config.memory.dream
+def build_mind(config: Config, models: Models, background: Background, next_at: Callable[[], datetime | None]) -> Mind:
+    """The model of the preset for dreams, or else the top-level one; it is asked in the background's slot."""
+    name = config.memory.dream.model
 
     def model() -> tuple[LLM, TokenEstimator]:
-        """The preset for dreams, or else the top-level one."""
-        return models.named(keys.model) if keys.model else models.get("")
+        return models.named(name) if name else models.get("")
 
+    return Mind(model, background.slot, next_at)
+
+
+def build_dream(config: Config, clock: Clock, mind: Mind, stores: Stores, shelves: Shelves, changed: Changed) -> Dream:
+    """`changed` is awaited after each of its versions."""
+    keys = config.memory.dream
     limits = Limits(
         steps=keys.max_steps,
         tokens=keys.max_tokens,
@@ -39,7 +39,7 @@ def build_dream(
         max_notes=keys.max_notes,
         max_removed=keys.max_removed,
     )
-    return Dream(stores, shelves, Mind(model, background.slot), clock, limits, changed)
+    return Dream(stores, shelves, mind, clock, limits, changed)
 
 
 async def dream_later(dream: Dream, background: Background) -> None:

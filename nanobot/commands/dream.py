@@ -5,8 +5,8 @@ from datetime import datetime
 
 from nanobot.commands.router import Answer, Call, Command
 from nanobot.commands.session import Lines
-from nanobot.i18n import Language, say
 from nanobot.ids import new_id
+from nanobot.memory.dream.diary import not_before
 from nanobot.memory.dream.dream import Dream
 from nanobot.messages import OutboundMessage
 
@@ -14,14 +14,14 @@ Send = Callable[[OutboundMessage], Awaitable[None]]
 
 Archive = Callable[[str], Awaitable[object]]
 
-NextAt = Callable[[], datetime | None]
-"""When it runs next by itself; None: never, as things are."""
+NextAt = Callable[[datetime | None], datetime | None]
+"""When it runs next by itself, or first at or after a moment; None: never, as things are."""
 
 _NO_SUCCESS = ("unusable", "failed", "busy", "enough")
 
 
 def dream_command(dream: Dream, send: Send, archive: Archive) -> Command:
-    """/dream. It may take minutes: `send` says first what is being read.
+    """/dream. It may take minutes: `send` says first that it is at work.
 
     `archive` makes an episode of what was said in a session until now, so that there is something to dream of.
     """
@@ -30,11 +30,11 @@ def dream_command(dream: Dream, send: Send, archive: Archive) -> Command:
         message = call.message
         has_told = False
 
-        async def reading(first: int, last: int) -> None:
+        async def reading() -> None:
             nonlocal has_told
             if not has_told:
                 has_told = True
-                text = reading_now(call.language, first, last)
+                text = call.say("dream.reading")
                 await send(OutboundMessage(id=new_id(), address=message.address, text=text, kind="notice"))
 
         await archive(message.address.session_key)
@@ -45,18 +45,13 @@ def dream_command(dream: Dream, send: Send, archive: Archive) -> Command:
     return Command("dream", handle, immediate=True, in_order=False)
 
 
-def reading_now(language: Language, first: int, last: int) -> str:
-    """That these episodes are being read."""
-    numbers = str(first) if first == last else f"{first}–{last}"
-    return say("dream.reading", language, numbers=numbers, count=last - first + 1)
-
-
-def dream_lines(dream: Dream, next_at: NextAt = lambda: None) -> Lines:
-    """What /status and /memory say of it. What failed concerns owners, who can do something about it."""
+def dream_lines(dream: Dream, next_at: NextAt = lambda after: None) -> Lines:
+    """What /status and /memory say of it: to others than owners only what waits of their own."""
 
     async def lines(call: Call) -> Sequence[str]:
-        status = await dream.status()
-        is_owners = call.message.authority.scope.is_owner
-        return list(status.told(call.language, next_at(), in_full=is_owners))
+        scope = call.message.authority.scope
+        status = await dream.status(None if scope.is_owner else scope)
+        due = next_at(not_before(status.record))
+        return list(status.told(call.language, due, in_full=scope.is_owner))
 
     return lines

@@ -3,22 +3,21 @@
 from collections.abc import Awaitable, Callable
 
 from nanobot.authority import Scope
-from nanobot.commands.dream import reading_now
 from nanobot.commands.router import Answer
-from nanobot.i18n import Language
+from nanobot.i18n import Language, say
 from nanobot.memory.dream.dream import Dream
 
 
 async def dream_at_shell(
     dream: Dream, archive: Callable[[], Awaitable[object]], language: Language, tell: Callable[[str], None]
 ) -> Answer:
-    """Dream, and answer what changed in everybody's memory; `tell` hears what is being read. Raises StoreError.
+    """Dream, and answer what changed in everybody's memory; `tell` hears when it is at work. Raises StoreError.
 
     `archive` makes episodes of what was said until now, so that there is something to dream of.
     """
 
-    async def reading(first: int, last: int) -> None:
-        tell(reading_now(language, first, last))
+    async def reading() -> None:
+        tell(say("dream.reading", language))
 
     await archive()
     report = await dream.run("asked", reading)

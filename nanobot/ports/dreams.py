@@ -12,7 +12,8 @@ class DreamRecord:
     `last` is when a run last came to its end, and `outcome` how; `failure` says why the last ones failed, "" if the
     last one did not, and `failures` how many in a row. None begins by itself before `not_before`. Times are RFC 3339.
     `runs` are those of `day` (2026-11-30) that asked a model. `smaller` says how often what is asked at once was
-    halved. `tries` are the unusable answers to episodes, by cursor; `set_aside` the cursors that were given up.
+    halved. `tries` are the unusable answers to episodes, by cursor; `set_aside` the cursors that were given up,
+    and `gave_up` by which model (its name; none where that was not noted).
     """
 
     last: str = ""
@@ -25,6 +26,7 @@ class DreamRecord:
     smaller: int = 0
     tries: Mapping[int, int] = field(default_factory=dict)
     set_aside: Sequence[int] = ()
+    gave_up: Mapping[int, str] = field(default_factory=dict)
 
 
 class DreamBook(Protocol):

@@ -47,8 +47,8 @@ class Schedule(Protocol):
         """A job under a name of its own. Raises ConfigError for a rule that cannot be read."""
         ...
 
-    def next(self, name: str) -> datetime | None:
-        """When a job begins next; None if there is none of this name, or nothing runs the jobs."""
+    def next(self, name: str, after: datetime | None = None) -> datetime | None:
+        """When a job begins next, or first at or `after` a moment; None if there is no such job, or nothing runs it."""
         ...
 
     async def run(self) -> None:

@@ -50,10 +50,13 @@ class Scheduler:
         self._jobs[name] = _Job(when, work)
         self._set_timer(name)
 
-    def next(self, name: str) -> datetime | None:
+    def next(self, name: str, after: datetime | None = None) -> datetime | None:
         if name not in self._jobs or self._timers is None:
             return None
-        return max(self._due(name), self._clock.now().astimezone(UTC)).astimezone(self._local())
+        due = max(self._due(name), self._clock.now().astimezone(UTC))
+        while after is not None and due < after:
+            due = next_time(self._jobs[name].when, due, due, self._local())
+        return due.astimezone(self._local())
 
     async def run(self) -> None:
         await asyncio.to_thread(import_module, _TIMERS)  # it takes a tenth of a second, in which somebody may be typing

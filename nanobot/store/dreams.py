@@ -26,6 +26,7 @@ class _Record:
     smaller: int = 0
     tries: dict[str, int] = field(default_factory=dict)
     set_aside: list[int] = field(default_factory=list)
+    gave_up: dict[str, str] = field(default_factory=dict)
 
 
 class DreamFiles:
@@ -48,7 +49,8 @@ class DreamFiles:
         found = await asyncio.to_thread(read_state, self._record, _Record, _Record())
         fields = {name: getattr(found, name) for name in _Record.__slots__}
         tries = {int(cursor): count for cursor, count in found.tries.items() if cursor.isdecimal()}
-        return DreamRecord(**{**fields, "tries": tries, "set_aside": tuple(found.set_aside)})
+        gave_up = {int(cursor): model for cursor, model in found.gave_up.items() if cursor.isdecimal()}
+        return DreamRecord(**{**fields, "tries": tries, "set_aside": tuple(found.set_aside), "gave_up": gave_up})
 
     async def write(self, record: DreamRecord) -> None:
         await to_the_end(asyncio.to_thread(write_state, self._record, asdict(record)))

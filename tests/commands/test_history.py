@@ -59,7 +59,7 @@ async def test_one_change_is_shown_line_by_line_in_both_spellings(ada: Historian
     text = await ada.says(f"/dream-log {dream}")
 
     assert "```diff\n+- the standup is at 9:30 (2026-03-02)\n```" in text.replace("+## Remembered\n", "")
-    assert "Read episodes 1 to 1." in text
+    assert "Read summary 1 of what was said." in text
     assert f"/dream-undo {dream}" in text
     assert text == await ada.says(f"/dream_log {dream[:5]}")
 

@@ -48,6 +48,7 @@ async def test_jobs_run_side_by_side_and_a_failing_one_runs_again(tmp_path: Path
     due = jobs.next("dream")
     assert due is not None
     assert due - datetime.now(UTC) <= timedelta(hours=2)
+    assert jobs.next("dream", due + timedelta(hours=3)) == due + timedelta(hours=4)
     assert jobs.next("other") is None
     running.cancel()
     await asyncio.wait([running])

@@ -29,10 +29,14 @@ class Stores:
 
 @dataclass(frozen=True)
 class Batch:
-    """A contiguous piece of history behind the cursor."""
+    """A contiguous piece of history behind the cursor, or an episode once more that was given up.
+
+    All through `taken_in` was taken in before.
+    """
 
     episodes: Sequence[Episode]
     witnesses: Mapping[Scope, Witnesses]
+    taken_in: int = 0
 
     @property
     def first(self) -> int:
@@ -41,6 +45,16 @@ class Batch:
     @property
     def last(self) -> int:
         return self.episodes[-1].cursor
+
+    @property
+    def through(self) -> int:
+        """All through this episode is taken in when it has landed."""
+        return max(self.last, self.taken_in)
+
+    @property
+    def is_again(self) -> bool:
+        """Whether it was given up before."""
+        return self.last <= self.taken_in
 
     @property
     def scopes(self) -> Sequence[Scope]:
@@ -55,12 +69,21 @@ async def next_batch(stores: Stores, cursor: int, limits: Limits, most: int) -> 
     """At most so many episodes behind the cursor, of as many scopes as one run can ask about. Raises StoreError."""
     found = await stores.episodes.after(cursor, most)
     scopes_at_once = max(1, min(limits.steps, limits.tokens // LEAST_TOKENS) // CALLS_PER_SCOPE)
-    episodes = _few_scopes(found, scopes_at_once)
+    return await _with_witnesses(stores, _few_scopes(found, scopes_at_once), cursor)
+
+
+async def once_more(stores: Stores, cursor: int, taken_in: int) -> Batch:
+    """An episode that was given up; nothing if it is there no more. Raises StoreError."""
+    episode = await stores.episodes.get(cursor)
+    return await _with_witnesses(stores, [episode] if episode else [], taken_in)
+
+
+async def _with_witnesses(stores: Stores, episodes: Sequence[Episode], taken_in: int) -> Batch:
     sessions: dict[str, Sequence[Message]] = {}
     for key in {episode.session for episode in episodes}:
         sessions[key] = await _messages(stores.sessions, key)
     scopes = {episode.scope for episode in episodes}
-    return Batch(episodes, {scope: Witnesses(scope, episodes, sessions) for scope in scopes})
+    return Batch(episodes, {scope: Witnesses(scope, episodes, sessions) for scope in scopes}, taken_in)
 
 
 def _few_scopes(episodes: Sequence[Episode], most: int) -> Sequence[Episode]:

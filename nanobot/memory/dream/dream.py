@@ -2,16 +2,18 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from typing import Literal
 
 from nanobot.authority import Scope
 from nanobot.errors import LLMError, StoreError, VersionError
 from nanobot.memory import commits
 from nanobot.memory.dream.asking import Heard, Model, OutOfRoomError, Purse, hear
-from nanobot.memory.dream.batch import CALLS_PER_SCOPE, Batch, Stores, next_batch
+from nanobot.memory.dream.batch import CALLS_PER_SCOPE, Batch, Stores, next_batch, once_more
 from nanobot.memory.dream.diary import Diary
 from nanobot.memory.dream.landing import Land
 from nanobot.memory.dream.limits import Limits
@@ -30,16 +32,22 @@ Why = Literal["schedule", "asked"]
 Changed = Callable[[], Awaitable[None]]
 """Awaited after each version: for whoever must know at once that memory is another now."""
 
-Reading = Callable[[int, int], Awaitable[None]]
-"""Told the first and the last episode that is about to be read."""
+Reading = Callable[[], Awaitable[None]]
+"""Awaited before a model is asked, which may take minutes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mind:
-    """Which model dreams, and when it may be asked."""
+    """Which model dreams, and when it may be asked; `next_at`: when a schedule runs the next dream."""
 
     model: Callable[[], tuple[LLM, TokenEstimator]]
     slot: Slot
+    next_at: Callable[[], datetime | None] = lambda: None
+
+    @property
+    def name(self) -> str:
+        """Of the model: another one may make sense of what this one cannot."""
+        return self.model()[0].info.model
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +88,9 @@ class Dream:
                 return DreamReport(outcome="waiting")
             purse = Purse(self._limits, self._clock)
             model = Model(*self._mind.model(), purse, self._mind.slot)
-            report = await self._all(_Run(diary, model, purse, reading))
+            again = diary.given_up("" if why == "asked" else self._mind.name)
+            run = _Run(diary, model, purse, reading)
+            report = await self._again(run, again, await self._all(run))
             await diary.ended(report.outcome)
             return report
 
@@ -112,12 +122,16 @@ class Dream:
         """Whether a run by itself would do something now. Raises StoreError and VersionError."""
         diary = await self._diary()
         is_new = await self._stores.episodes.last() > await self._cursor()
-        return is_new and not diary.is_waiting and not diary.had_enough
+        is_any = is_new or bool(diary.given_up(self._mind.name))
+        return is_any and not diary.is_waiting and not diary.had_enough
 
-    async def status(self) -> DreamStatus:
-        """How it is doing. Raises StoreError."""
-        book = self._stores.book
-        waiting = max(0, await self._stores.episodes.last() - await book.cursor())
+    async def status(self, scope: Scope | None = None) -> DreamStatus:
+        """How it is doing; only episodes of a scope are counted, if one is named. Raises StoreError."""
+        book, episodes = self._stores.book, self._stores.episodes
+        cursor = await book.cursor()
+        waiting = max(0, await episodes.last() - cursor)
+        if scope is not None and waiting:
+            waiting = sum(one.scope == scope for one in await episodes.after(cursor, waiting))
         return DreamStatus(record=await book.read(), waiting=waiting, is_running=self.is_running)
 
     async def _diary(self) -> Diary:
@@ -125,19 +139,32 @@ class Dream:
 
     async def _all(self, run: _Run) -> DreamReport:
         """Batch by batch, until there is nothing more, or something goes wrong."""
-        report = await self._guarded(run)
+        report = await self._guarded(run, self._next)
         while report.goes_on and run.purse.has(CALLS_PER_SCOPE):
-            later = await self._guarded(run)
+            later = await self._guarded(run, self._next)
             if later.outcome == "nothing":
                 break
             report = report.then(later)
         return report
 
-    async def _guarded(self, run: _Run) -> DreamReport:
+    async def _again(self, run: _Run, cursors: Sequence[int], report: DreamReport) -> DreamReport:
+        """After what is new, what was given up before, one by one, as long as nothing goes wrong."""
+        for cursor in cursors:
+            is_well = report.goes_on or report.outcome == "nothing"
+            if not is_well or not run.purse.has(CALLS_PER_SCOPE):
+                break
+            later = await self._guarded(run, partial(self._once_more, cursor))
+            if later.outcome != "nothing":
+                report = later if report.outcome == "nothing" else report.then(later)
+            if later.outcome == "set_aside":  # the next time it is another one's turn
+                break
+        return report
+
+    async def _guarded(self, run: _Run, work: Callable[[_Run], Awaitable[DreamReport]]) -> DreamReport:
         area: Area = "limit"
         kind, retry_after = "", 0.0
         try:
-            return await self._batch(run)
+            return await work(run)
         except OutOfRoomError:
             log.warning("dream: a limit of the run was reached before its end")
         except LLMError as error:
@@ -152,23 +179,36 @@ class Dream:
         await run.diary.failed(area, kind, retry_after)
         return DreamReport(outcome="failed", area=area, kind=kind)
 
-    async def _batch(self, run: _Run) -> DreamReport:
+    async def _next(self, run: _Run) -> DreamReport:
         cursor = await self._cursor()
+        land = await self._land()
+        return await self._batch(run, land, await next_batch(self._stores, cursor, self._limits, run.diary.batch))
+
+    async def _once_more(self, cursor: int, run: _Run) -> DreamReport:
+        land = await self._land()
+        batch = await once_more(self._stores, cursor, await self._cursor())
+        if not batch.episodes:
+            await run.diary.is_gone(cursor)
+        return await self._batch(run, land, batch)
+
+    async def _land(self) -> Land:
         land = Land(self._stores, self._clock, self._limits)
         await land.commit_hand_edits()
-        batch = await next_batch(self._stores, cursor, self._limits, run.diary.batch)
+        return land
+
+    async def _batch(self, run: _Run, land: Land, batch: Batch) -> DreamReport:
         if not batch.episodes:
-            return DreamReport(outcome="nothing", cursor=cursor)
+            return DreamReport(outcome="nothing", cursor=batch.taken_in)
         if run.diary.had_enough:
-            return DreamReport(outcome="enough", cursor=cursor)
+            return DreamReport(outcome="enough", cursor=batch.taken_in)
         await run.diary.count()
         if run.reading:
-            await run.reading(batch.first, batch.last)
+            await run.reading()
         heard = {scope: await self._hear(run, land, batch, scope) for scope in batch.scopes}
         log.debug("dream: the model was asked about %d scopes", len(heard))
         if not all(one.is_usable for one in heard.values()):
             return await self._unusable(run, batch, [scope for scope, one in heard.items() if not one.is_usable])
-        return await self._land(run, land, batch, heard)
+        return await self._put_down(run, land, batch, heard)
 
     async def _hear(self, run: _Run, land: Land, batch: Batch, scope: Scope) -> Heard:
         draft, buried, ages = await land.open(scope)
@@ -179,11 +219,11 @@ class Dream:
         messages = request(scene, room, run.model.size)
         return await hear(run.model, messages, draft, land.gate(scope, batch, buried, ages))
 
-    async def _land(self, run: _Run, land: Land, batch: Batch, heard: Mapping[Scope, Heard]) -> DreamReport:
+    async def _put_down(self, run: _Run, land: Land, batch: Batch, heard: Mapping[Scope, Heard]) -> DreamReport:
         landed = await land.put_down(batch, {scope: one.admitted for scope, one in heard.items()})
         log.debug("dream: version %r is made", landed.version)
-        await self._stores.book.move(batch.last)
-        log.debug("dream: the cursor is at %d", batch.last)
+        await self._stores.book.move(batch.through)
+        log.debug("dream: the cursor is at %d", batch.through)
         await run.diary.read([episode.cursor for episode in batch.episodes])
         left = [Left(scope, dropped.kind) for scope, one in heard.items() for dropped in one.dropped]
         for one in left:
@@ -196,23 +236,23 @@ class Dream:
         return DreamReport(
             outcome="changed" if landed.paths else "unchanged",
             episodes=len(batch.episodes),
-            cursor=batch.last,
+            cursor=batch.through,
             version=landed.version,
             changes=landed.changes,
             left=(*left, *landed.left),
         )
 
     async def _unusable(self, run: _Run, batch: Batch, scopes: Collection[Scope]) -> DreamReport:
-        """Nothing of the batch lands. One episode alone that got three such answers is given up."""
+        """Nothing of the batch lands. One episode alone that got three such answers is given up by this model."""
         guilty = [episode.cursor for episode in batch.episodes if episode.scope in scopes]
         log.warning("dream: the answer about episodes %s could not be used", guilty)
-        over = await run.diary.unusable(guilty)
-        if len(batch.episodes) > 1 or not over:
-            return DreamReport(outcome="unusable", cursor=batch.first - 1)
-        await self._stores.book.move(batch.last)
-        await run.diary.set_aside(batch.last)
+        over = await run.diary.unusable(guilty, self._mind.next_at())
+        if not batch.is_again and (len(batch.episodes) > 1 or not over):
+            return DreamReport(outcome="unusable", cursor=batch.taken_in)
+        await self._stores.book.move(batch.through)
+        await run.diary.set_aside(batch.last, self._mind.name)
         log.warning("dream: episode %d is set aside", batch.last)
-        return DreamReport(outcome="set_aside", cursor=batch.last, set_aside=(batch.last,))
+        return DreamReport(outcome="set_aside", cursor=batch.through, set_aside=(batch.last,))
 
     async def _cursor(self) -> int:
         """The last episode taken in; a dream whose cursor was not written any more has told it in its commit."""

@@ -143,14 +143,15 @@ def _message(batch: Batch, whole: _Whole) -> str:
     counts = {verb: sum(change.operation.verb == verb for change in whole.changes) for verb in _VERBS}
     told = ", ".join(f"{count} {_VERBS[verb]}" for verb, count in counts.items() if count)
     left = ", ".join(sorted({one.kind for one in whole.left}))
+    read = f"summary {batch.first}" if batch.first == batch.last else f"summaries {batch.first} to {batch.last}"
     return commits.write(
         Commit(
             kind="dream",
             subject=f"Dream: {told}",
-            reason=f"Read episodes {batch.first} to {batch.last}." + (f"\nLeft out: {left}." if left else ""),
+            reason=f"Read {read} of what was said." + (f"\nLeft out: {left}." if left else ""),
             operations=tuple(change.operation for change in whole.changes),
             scopes=tuple(sorted({change.scope.name for change in whole.changes})),
             origin=least(*(one.origin for one in whole.evidence)) if whole.evidence else None,
-            cursor=batch.last,
+            cursor=batch.through,
         )
     )

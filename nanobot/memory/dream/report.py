@@ -96,11 +96,12 @@ class DreamReport:
             yield say(f"dream.failed_{self.area}", language, kind=self.kind)
         elif self.outcome != "changed" or not changes:
             outcome = "unchanged" if self.outcome == "changed" else self.outcome
-            yield say(f"dream.{outcome}", language, episodes=self.episodes, numbers=_listed(self.set_aside))
+            yield say(f"dream.{outcome}", language)
         left = Counter(one.kind for one in self.left if one.scope == scope)
         if left:
-            yield say("dream.left", language, count=left.total())
-            yield from (f"- {say(f'dream.left_{kind}', language)} ({count})" for kind, count in left.most_common())
+            yield say("dream.left", language)
+            for kind, count in left.most_common():
+                yield f"- {say(f'dream.left_{kind}', language)}{f' ×{count}' if count > 1 else ''}"
 
 
 def told_operation(operation: Operation, language: Language) -> str:

@@ -6,11 +6,8 @@ from datetime import datetime
 from typing import get_args
 
 from nanobot.i18n import Language, say
-from nanobot.memory.dream.report import Outcome
+from nanobot.memory.dream.report import Area, Outcome
 from nanobot.ports import DreamRecord
-
-_NAMED = 5
-"""Episodes that were set aside and are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,30 +19,36 @@ class DreamStatus:
     is_running: bool
 
     def told(self, language: Language, next_at: datetime | None = None, *, in_full: bool = True) -> Iterator[str]:
-        """Lines for /status and /memory; `next_at` is when it runs next by itself. `in_full` tells of trouble."""
-        if self.is_running:
-            yield say("dream.status_running", language)
-        yield self._last(language)
-        if next_at is not None:
-            yield say("dream.status_next", language, at=f"{next_at:%Y-%m-%d %H:%M}")
-        if self.waiting:
-            yield say("dream.status_waiting", language, count=self.waiting)
+        """A line or two for /status and /memory; `next_at` is when it runs next by itself.
+
+        Not `in_full` it tells of what waits, and nothing of how it went with what others said.
+        """
+        line = [*([self._last(language)] if in_full else []), *self._ahead(language, next_at, in_full=in_full)]
+        if line:
+            yield say("dream.status", language, told=say("dream.between", language).join(line))
         if in_full:
             yield from self._trouble(language)
 
     def _last(self, language: Language) -> str:
         at, outcome = self.record.last[:16].replace("T", " "), self.record.outcome
+        if self.is_running:
+            return say("dream.status_running", language)
         if not at:
             return say("dream.status_never", language)
         result = say(f"dream.result_{outcome}", language) if outcome in get_args(Outcome) else ""
         return say("dream.status_last", language, at=at, result=result).rstrip()
 
+    def _ahead(self, language: Language, next_at: datetime | None, *, in_full: bool) -> Iterator[str]:
+        if self.waiting:
+            yield say("dream.status_waiting", language, count=self.waiting)
+        if next_at is not None and (in_full or self.waiting):
+            yield say("dream.status_next", language, at=f"{next_at:%Y-%m-%d %H:%M}")
+
     def _trouble(self, language: Language) -> Iterator[str]:
         record = self.record
         if record.failure:
             area, _, kind = record.failure.partition(":")
-            yield say("dream.status_failed", language, count=record.failures)
-            yield say(f"dream.failed_{area}", language, kind=kind)
+            why = say(f"dream.why_{area}", language, kind=kind) if area in get_args(Area) else area
+            yield say("dream.status_failed", language, count=record.failures, why=why)
         if record.set_aside:
-            numbers = ", ".join(map(str, record.set_aside[-_NAMED:]))
-            yield say("dream.status_set_aside", language, count=len(record.set_aside), numbers=numbers)
+            yield say("dream.status_set_aside", language, count=len(record.set_aside))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from nanobot.authority import Origin, Scope, least
@@ -61,6 +62,7 @@ class Bedroom:
         self.limits = limits or Limits()
         self.told = 0
         self.llm = ScriptedLLM()
+        self.next_at: datetime | None = None
         self._ids = 0
         self.wake()
 
@@ -83,7 +85,7 @@ class Bedroom:
             workspace, lambda path: MemoryFolder(path, CachedDocuments()), read_frontmatter, self.clock, 32_768
         )
         stores = Stores(self.episodes, self.sessions, self.versions, self.book)
-        mind = Mind(lambda: (self._mind(), TokenEstimator()), at_once)
+        mind = Mind(lambda: (self._mind(), TokenEstimator()), at_once, lambda: self.next_at)
         self.dream = Dream(stores, self.shelves, mind, self.clock, self.limits, self._changed)
 
     async def began(self) -> "Bedroom":

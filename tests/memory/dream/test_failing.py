@@ -1,11 +1,13 @@
 """When a dream does not work: nothing is lost, nothing is skipped, and it can be seen."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from nanobot.errors import LLMError, VersionError
+from nanobot.memory.dream.diary import not_before
 from nanobot.memory.dream.limits import Limits
 from nanobot.memory.dream.report import DreamReport
 from nanobot.ports import ModelInfo, Reply, Request, Stream
@@ -50,7 +52,7 @@ async def test_a_call_that_fails_leaves_the_cursor_and_the_next_run_reads_the_sa
     assert len(await bedroom.commits()) == 1
     status = await bedroom.dream.status()
     assert (status.record.failures, status.waiting) == (1, 5)
-    assert any("failed" in line for line in status.told("en"))
+    assert any("did not work" in line for line in status.told("en"))
     assert not status.record.tries
 
     report = await bedroom.sleep(keen)
@@ -135,9 +137,77 @@ async def test_an_episode_with_three_unusable_answers_is_set_aside_and_the_next_
     assert await bedroom.book.cursor() == 1
     status = await bedroom.dream.status()
     assert list(status.record.set_aside) == [1]
-    assert any("set aside" in line for line in status.told("en"))
+    assert any("could make nothing" in line for line in status.told("en"))
     await talked(bedroom, 1)
-    assert (await bedroom.sleep(keen)).cursor == 2
+    bedroom.answers(keen)
+    bedroom.clock.advance(3600)
+    assert (await bedroom.dream.run()).cursor == 2
+    assert list((await bedroom.dream.status()).record.set_aside) == [1]
+
+
+async def given_up(bedroom: Bedroom) -> None:
+    """The first episode is set aside by a small model."""
+    bedroom.llm = ScriptedLLM(info=ModelInfo("small", "small", 8192, 512, compact=True))
+    await talked(bedroom, 1)
+    for _ in range(3):
+        await bedroom.sleep(says("Well …"))
+    assert list((await bedroom.dream.status()).record.set_aside) == [1]
+
+
+async def test_what_one_model_gave_up_another_one_tries_once_by_itself(bedroom: Bedroom) -> None:
+    await given_up(bedroom)
+    bedroom.clock.advance(3600)
+    assert not await bedroom.dream.due()
+    bedroom.llm = ScriptedLLM(info=ModelInfo("other", "other", 8192, 512))
+    assert await bedroom.dream.due()
+
+    bedroom.answers(says("Hm."))
+    assert (await bedroom.dream.run()).outcome == "set_aside"
+
+    bedroom.clock.advance(3600)
+    assert not await bedroom.dream.due()
+    bedroom.llm = ScriptedLLM(info=ModelInfo("third", "third", 8192, 512))
+    bedroom.answers(keen)
+    assert (await bedroom.dream.run()).outcome == "changed"
+    assert "thing 1 is blue" in bedroom.read(MEMORY)
+    record = (await bedroom.dream.status()).record
+    assert (list(record.set_aside), dict(record.gave_up), await bedroom.book.cursor()) == ([], {}, 1)
+
+
+async def test_a_person_who_asks_has_what_was_given_up_tried_again_after_what_is_new(bedroom: Bedroom) -> None:
+    await given_up(bedroom)
+    await talked(bedroom, 2)
+
+    report = await bedroom.sleep(keen)
+
+    assert (report.outcome, read_by(bedroom), report.cursor) == ("changed", [2, 3, 1], 3)
+    assert all(f"thing {number} is blue" in bedroom.read(MEMORY) for number in (1, 2, 3))
+    assert await bedroom.book.cursor() == 3
+    assert [commit.cursor for commit in await bedroom.commits()] == [3, 3, 2]
+    assert not any("make nothing" in line for line in (await bedroom.dream.status()).told("en"))
+
+
+async def test_what_was_given_up_and_is_forgotten_is_not_tried_again(bedroom: Bedroom) -> None:
+    await given_up(bedroom)
+    (bedroom.root / "memory/history.jsonl").write_text("")
+    bedroom.wake()
+
+    assert (await bedroom.sleep(keen)).outcome == "nothing"
+
+    assert not (await bedroom.dream.status()).record.set_aside
+
+
+async def test_after_an_unusable_answer_nothing_is_tried_by_itself_before_the_schedule_says(bedroom: Bedroom) -> None:
+    bedroom.next_at = bedroom.clock.now() + timedelta(hours=2)
+    await talked(bedroom, 1)
+    bedroom.answers(says("Well …"))
+
+    assert (await bedroom.dream.run()).outcome == "unusable"
+    bedroom.clock.advance(7100)
+    assert not await bedroom.dream.due()
+    assert not_before((await bedroom.dream.status()).record) == bedroom.next_at
+    bedroom.clock.advance(100)
+    assert await bedroom.dream.due()
 
 
 async def test_one_bad_episode_does_not_take_its_neighbours_with_it(bedroom: Bedroom) -> None:
