@@ -1,4 +1,4 @@
-"""The bot for one piece of work at the shell, where no gateway runs."""
+"""The bot for one piece of work at the shell, where no gateway runs: alone, or beside whoever has the workspace."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -19,16 +19,38 @@ from nanobot.workspace import Home, Workspace
 @asynccontextmanager
 async def alone(config: Config, home: Home) -> AsyncIterator[Bot]:
     """Holds the workspace while it lasts. Raises WorkspaceError if there is none, or another process has it."""
-    workspace = Workspace(config.workspace)
-    if not workspace.root.is_dir():
-        raise WorkspaceError(f"There is no workspace at {workspace.root} yet; `nanobot chat` makes one.")
+    workspace = _existing(config)
     log_to(home.log, config.log.level, config.log.format, secrets_of(config))
-    clock = SystemClock(ZoneInfo(config.timezone) if config.timezone else None)
     with WorkspaceLock(workspace):
         await asyncio.to_thread(prepare, workspace, template_folder())
-        bot = build_bot(Ground(config, home, workspace, clock, MemoryBus()), "en")
+        bot = build_bot(Ground(config, home, workspace, _clock(config), MemoryBus()), "en")
         try:
             await bot.forgetting.resume()
             yield bot
         finally:
             await bot.models.aclose()
+
+
+@asynccontextmanager
+async def beside(config: Config, home: Home) -> AsyncIterator[Bot]:
+    """To read what is remembered, whoever has the workspace: takes no lock, and changes nothing.
+
+    Raises WorkspaceError if there is no workspace.
+    """
+    ground = Ground(config, home, _existing(config), _clock(config), MemoryBus(), is_beside=True)
+    bot = build_bot(ground, "en")
+    try:
+        yield bot
+    finally:
+        await bot.models.aclose()
+
+
+def _existing(config: Config) -> Workspace:
+    workspace = Workspace(config.workspace)
+    if not workspace.root.is_dir():
+        raise WorkspaceError(f"There is no workspace at {workspace.root} yet; `nanobot chat` makes one.")
+    return workspace
+
+
+def _clock(config: Config) -> SystemClock:
+    return SystemClock(ZoneInfo(config.timezone) if config.timezone else None)

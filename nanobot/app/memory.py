@@ -25,8 +25,8 @@ from nanobot.memory.versioned import WithoutIndex
 from nanobot.memory.witnesses import Witnesses
 from nanobot.ports import Clock, Documents, Episodes, SessionStore, VersionStore
 from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.memory_folder import MemoryFolder
-from nanobot.store.repo.versions import GitVersions
+from nanobot.store.memory_folder import MemoryBeside, MemoryFolder
+from nanobot.store.repo.versions import GitVersions, VersionsBeside
 from nanobot.workspace import Workspace, scope_of
 
 
@@ -58,6 +58,8 @@ class Records:
 
     sessions: SessionStore
     episodes: Episodes
+    is_beside: bool = False
+    """Whether another process writes all this, and it is only read here."""
 
 
 def build_memory(
@@ -71,11 +73,12 @@ def build_memory(
 ) -> Remembered:
     """`is_dreaming`: whether memory is being changed from past conversations now; `passage`: for who erases, alone."""
     files = Lock()
-    versions = GitVersions(workspace, WithoutIndex(), clock, by_hand, files)
+    kept, opened = (VersionsBeside, MemoryBeside) if records.is_beside else (GitVersions, MemoryFolder)
+    versions = kept(workspace, WithoutIndex(), clock, by_hand, files)
     keeping = Keeping(versions, records.sessions)
     shelves = Shelves(
         workspace,
-        lambda path: MemoryFolder(path, documents, files),
+        lambda path: opened(path, documents, files),
         read_frontmatter,
         clock,
         budget=config.memory.budget.memory,

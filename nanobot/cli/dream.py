@@ -55,9 +55,13 @@ async def _dream(config: "Config", args: argparse.Namespace) -> "Answer":
     except NoGatewayError:
         from nanobot.app.alone import alone
         from nanobot.commands.dream_shell import dream_at_shell
+        from nanobot.store.lock import InUseError
 
-        async with alone(config, home_of(args)) as bot:
-            return await dream_at_shell(bot.dream, bot.archive.all_now, language, _tell)
+        try:
+            async with alone(config, home_of(args)) as bot:
+                return await dream_at_shell(bot.dream, bot.archive.all_now, language, _tell)
+        except InUseError as error:
+            raise error.or_typed("/dream") from None
     return msgspec.convert(told, Answer)
 
 

@@ -105,12 +105,16 @@ def _opened(config: "Config", args: argparse.Namespace) -> "AbstractAsyncContext
     async def opened() -> "AsyncIterator[Do]":
         from nanobot.app.alone import alone
         from nanobot.commands.forget_shell import forget_at_shell
+        from nanobot.store.lock import InUseError
 
         try:
             await ask(Workspace(config.workspace), __version__, "status")
         except NoGatewayError:
-            async with alone(config, home_of(args)) as bot:
-                yield lambda words: forget_at_shell(bot.forgetting, words)
+            try:
+                async with alone(config, home_of(args)) as bot:
+                    yield lambda words: forget_at_shell(bot.forgetting, words)
+            except InUseError as error:
+                raise error.or_typed("" if args.scope else f"/forget {' '.join(args.words)}") from None
         else:
             yield by_gateway
 

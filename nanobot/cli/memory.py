@@ -13,6 +13,8 @@ if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
     from nanobot.commands.memory_shell import ShellAnswer
     from nanobot.config import Config
 
+_READING = ("show", "why", "log")
+
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the family to the command line."""
@@ -87,8 +89,21 @@ async def _ask(config: "Config", args: argparse.Namespace, words: "Sequence[str]
     try:
         told = await ask(Workspace(config.workspace), __version__, "memory", words)
     except NoGatewayError:
-        from nanobot.app.alone import alone
+        return await _here(config, args, words)
+    return msgspec.convert(told, ShellAnswer)
 
+
+async def _here(config: "Config", args: argparse.Namespace, words: "Sequence[str]") -> "ShellAnswer":
+    """Do it alone or, if it only reads, beside another process. Raises WorkspaceError if neither works."""
+    from nanobot.app.alone import alone, beside
+    from nanobot.store.lock import InUseError
+
+    try:
         async with alone(config, home_of(args)) as bot:
             return await bot.shell.do(words)
-    return msgspec.convert(told, ShellAnswer)
+    except InUseError as error:
+        if args.action not in _READING and args.words:
+            own = f"/dream-{args.action} {args.words}" if args.scope == "owner" else ""
+            raise error.or_typed(own) from None
+    async with beside(config, home_of(args)) as bot:
+        return await bot.shell.do(words)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
     from nanobot.config import Config
     from nanobot.i18n import Language
 
+_READING = ("list", "groups")
+
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the family to the command line."""
@@ -80,19 +82,23 @@ async def _by_gateway(config: "Config", words: "Sequence[str]", language: "Langu
 
 
 def _here(config: "Config", words: "Sequence[str]", language: "Language") -> "Answer":
-    """Do it without a gateway. Raises WorkspaceError if another process has the workspace."""
+    """Do it without a gateway. Raises WorkspaceError if another process has the workspace; to look, it may have it."""
     import asyncio
+    from contextlib import nullcontext
     from zoneinfo import ZoneInfo
 
     from nanobot.app.people import build_people, pairing_without_gateway
     from nanobot.commands.pair import Asker
     from nanobot.ops.clock import SystemClock
     from nanobot.people.people import MACHINE
-    from nanobot.store.lock import WorkspaceLock
+    from nanobot.store.lock import InUseError, WorkspaceLock
     from nanobot.workspace import Workspace
 
     workspace = Workspace(config.workspace)
     clock = SystemClock(ZoneInfo(config.timezone) if config.timezone else None)
-    with WorkspaceLock(workspace):
-        pairing = pairing_without_gateway(build_people(config, workspace, clock), workspace, clock)
-        return asyncio.run(pairing.do(words, Asker(MACHINE, language, pair="nanobot pair")))
+    try:
+        with nullcontext() if words[0] in _READING else WorkspaceLock(workspace):
+            pairing = pairing_without_gateway(build_people(config, workspace, clock), workspace, clock)
+            return asyncio.run(pairing.do(words, Asker(MACHINE, language, pair="nanobot pair")))
+    except InUseError as error:
+        raise error.or_typed(f"/pair {' '.join(words)}") from None

@@ -5,12 +5,15 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from nanobot.cli.settings import config_of, language_here
+from nanobot.cli.settings import config_of, home_of, language_here
 
 if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
     from collections.abc import Sequence
     from pathlib import Path
     from typing import Any
+
+    from nanobot.config import Config
+    from nanobot.i18n import Language
 
 NOT_WELL = 1
 
@@ -46,6 +49,9 @@ def run(args: argparse.Namespace) -> int:
     except NoGatewayError:
         if not args.quiet:
             print(say("gateway.none", language, workspace=config.workspace), file=sys.stderr)
+        if not args.quiet and not args.json and config.workspace.is_dir():
+            for line in _about_memory(config, args, language):
+                print(printable(line))
         return NOT_WELL
     state = msgspec.convert(told, GatewayState)
     if args.json:
@@ -54,6 +60,20 @@ def run(args: argparse.Namespace) -> int:
         for line in (*gateway_lines(state, language), *told["memory"]):
             print(printable(line))
     return NOT_WELL if any(channel.is_red for channel in state.channels) else 0
+
+
+def _about_memory(config: "Config", args: argparse.Namespace, language: "Language") -> "Sequence[str]":
+    """How what is remembered is doing, read where no gateway tells of it."""
+    import asyncio
+
+    from nanobot.app.alone import beside
+    from nanobot.commands.gateway import asked_at_shell
+
+    async def lines() -> "Sequence[str]":
+        async with beside(config, home_of(args)) as bot:
+            return await bot.about_memory(asked_at_shell(language))
+
+    return asyncio.run(lines())
 
 
 def _ask(root: "Path", words: "Sequence[str]") -> "dict[str, Any]":

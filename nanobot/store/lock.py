@@ -28,6 +28,12 @@ class Holder(msgspec.Struct):
     since: str
     serves: bool = False
 
+    @property
+    def is_chat(self) -> bool:
+        """Whether somebody types there, and can type something else."""
+        words = self.command.split()
+        return "chat" in words and "-m" not in words
+
     def __str__(self) -> str:
         return f"process {self.pid} (`{self.command}`, since {self.since[:16].replace('T', ' ')})"
 
@@ -40,7 +46,16 @@ class InUseError(WorkspaceError):
             f"The workspace {root} is in use by {holder or 'another process'}. "
             "Close that first, or choose another one with --workspace."
         )
+        self.root = root
         self.holder = holder
+
+    def or_typed(self, typed: str) -> WorkspaceError:
+        """The same with a way that is open: what can be typed in the conversation that has the workspace."""
+        if not typed or self.holder is None or not self.holder.is_chat:
+            return self
+        return WorkspaceError(
+            f"The workspace {self.root} is in use by {self.holder}. Type it there: {typed} (or close that first)."
+        )
 
 
 class WorkspaceLock:

@@ -92,6 +92,13 @@ class MemoryFolder:
         return replace(target, after, mode, only_if=lambda: Stamp.at(target) == stamp)
 
 
+class MemoryBeside(MemoryFolder):
+    """The folder while another process keeps it: read as it is."""
+
+    def change(self, edit: Callable[[str], str]) -> None:
+        """Leave the index of notes to the other process."""
+
+
 def _is_note(name: str) -> bool:
     """USER.md stands beside the notes of a person or a group, and is none."""
     return name.lower().endswith(".md") and not name.startswith(".") and name.casefold() != "user.md"

@@ -92,7 +92,7 @@ def test_a_number_that_is_none_and_a_missing_workspace_are_said(shell: Shell, tm
 
 def test_another_process_at_work_is_named(shell: Shell) -> None:
     with WorkspaceLock(shell.workspace):
-        assert "in use by process" in shell.says("memory", "log", exit_code=1)
+        assert "in use by process" in shell.says("memory", "undo", "abcd", exit_code=1)
 
 
 @pytest.fixture
@@ -120,3 +120,43 @@ async def test_beside_a_gateway_it_is_the_gateway_that_does_it(model: FakeOpenAI
         assert "Nothing was said since" in dreamt.out
         assert await gateway.stop() == 0
     assert "Traceback" not in gateway.log()
+
+
+def test_what_only_reads_works_beside_an_open_conversation_and_changes_nothing(shell: Shell) -> None:
+    shell.says("memory", "log")
+    shell.workspace.memory_file.write_text("# Memory\n\n- the boat is blue\n", encoding="utf-8")
+    shell.says("memory", "log")
+    noted = shell.workspace.memory_file.read_text(encoding="utf-8") + "- the car is red\n"
+    shell.workspace.memory_file.write_text(noted, encoding="utf-8")
+    (shell.workspace.memory / "boat.md").write_text("---\nsummary: the boat\n---\nIt is blue.\n", encoding="utf-8")
+    heads = _heads(shell.workspace)
+
+    with WorkspaceLock(shell.workspace):
+        assert "the car is red" in shell.says("memory", "show")
+        assert "3 · boat: the boat" in shell.says("memory", "show")
+        assert "written by hand" in shell.says("memory", "why", "blue", "boat")
+        assert "the boat is blue" in shell.says("memory", "log")
+        assert "the boat is blue" in shell.says("dream", "log")
+        assert "nanobot memory restore" in shell.says("memory", "restore")
+        shell.says("status", exit_code=1)
+    assert _heads(shell.workspace) == heads
+    assert shell.workspace.memory_file.read_text(encoding="utf-8") == noted
+
+
+def test_what_writes_beside_an_open_conversation_says_what_to_type_there(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.argv", ["/usr/bin/nanobot", "chat"])
+        lock = WorkspaceLock(shell.workspace).__enter__()
+    try:
+        assert "Type it there: /dream-undo abcd (or" in shell.says("memory", "undo", "abcd", exit_code=1)
+        assert "Type it there: /dream (or" in shell.says("dream", exit_code=1)
+        assert "Type it there: /forget blue boat (or" in shell.says("memory", "forget", "blue", "boat", exit_code=1)
+        assert "Type it there" not in shell.says("memory", "forget", "boat", "--scope", "owner", exit_code=1)
+    finally:
+        lock.__exit__(None, None, None)
+
+
+def _heads(workspace: Workspace) -> list[tuple[str, str]]:
+    return sorted((path.name, path.read_text()) for path in (workspace.versions / "refs" / "heads").rglob("*"))

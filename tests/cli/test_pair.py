@@ -111,4 +111,5 @@ def test_a_workspace_in_use_is_not_touched(shell: Shell) -> None:
     code = shell.code("1")
     with WorkspaceLock(shell.workspace):
         assert "in use by process" in shell.pair("approve", code, exit_code=1)
+        assert code in shell.pair("list")
     assert shell.people.role("telegram", "1") is Role.GUEST

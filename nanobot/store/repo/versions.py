@@ -145,3 +145,13 @@ class GitVersions:
         for path, edit in wanted.items():
             if edit.before != edit.after and not self._worktree.write(path, edit.before, edit.after):
                 raise VersionError("conflict", f"changed meanwhile: {path}", paths=[path])
+
+
+class VersionsBeside(GitVersions):
+    """The versions while another process makes them: read as they are. What people changed since is left to it."""
+
+    async def ensure(self) -> HandEdits:
+        return HandEdits()
+
+    async def commit_hand_edits(self) -> HandEdits:
+        return HandEdits()
