@@ -165,9 +165,14 @@ def build_bot(
         is_dreaming,
         archive.consolidator.passage,
     )
-    stores = Stores(history, store, memory.versions, DreamFiles(workspace))
-    mind = build_mind(config, models, archive.background, next_dream)
-    dream = build_dream(config, clock, mind, stores, memory.shelves, memories.refresh)
+    dream = build_dream(
+        config,
+        clock,
+        build_mind(config, models, archive.background, next_dream),
+        Stores(history, store, memory.versions, DreamFiles(workspace)),
+        memory.shelves,
+        memories.refresh,
+    )
     schedule = build_schedule(config, workspace, clock, archive, dream)
     context = ContextBuilder(
         workspace,
