@@ -101,6 +101,12 @@ def _is_random(value: _Value) -> bool:
     return len(text) >= 8 and text.isascii() and has_both and not _NO_SECRET.fullmatch(text)
 
 
+def _is_scrambled(value: _Value) -> bool:
+    """Whether it mixes capitals, small letters and digits, as only what a machine made up does."""
+    text = value.text
+    return len(text) >= 10 and all(re.search(part, text, re.ASCII) for part in ("[a-z]", "[A-Z]", r"\d"))
+
+
 def _is_of_url(value: _Value) -> bool:
     return not _NO_SECRET.fullmatch(value.text) and value.text.casefold() not in ("pass", "password", "pwd", "secret")
 
@@ -112,7 +118,7 @@ _IS = (
 _VALUE = r"""(?P<quote>["'`“「]?)(?P<value>[^\s"'`”」，。；！？]{3,})"""
 _NAMED_KEY = (
     r"(?:(?<![A-Za-z])(?:api[ _-]?key|(?:secret|access|private|encryption|licen[cs]e|signing)[ _-]?key"
-    r"|token|(?:client[ _-]?|app[ _-]?)?secret)|密钥|秘钥|私钥|令牌)"
+    r"|(?:wi-?fi|wlan|network|router|hotspot)[ _-]?key|token|(?:client[ _-]?|app[ _-]?)?secret)|密钥|秘钥|私钥|令牌)"
 )
 
 
@@ -120,7 +126,7 @@ _WORD = r"(?:[^\s:：=>.,;!?\"'。，；！？]|[.'](?=\w)){1,30}"
 _OF = rf"(?:\s+(?:of|for|to|on|at|from)(?:\s+{_WORD}){{1,4}}?)"  # what it opens
 _LOCKS = (
     r"(?:safe|vault|door|front door|alarm|gate|lock|padlock|garage|locker|key ?box|card|phone|house|flat|entrance"
-    r"|building|bike|suitcase|burglar alarm|sim)"
+    r"|building|bike|suitcase|burglar alarm|sim|wi-?fi|wlan|router|hotspot|guest network)"
 )
 
 
@@ -138,8 +144,8 @@ _IN_WORDS: Sequence[tuple[SecretKind, re.Pattern[str], Callable[[_Value], bool]]
     (
         "password",
         _called(
-            r"(?:(?<![A-Za-z])(?:otp|cvv|(?:verification|one-time|2fa|security|recovery|backup|unlock) codes?)"
-            r"|验证码|动态码|恢复码|解锁码)",
+            r"(?:(?<![A-Za-z])(?:otp|cvv|(?:verification|one-time|2fa|security|recovery|backup|unlock|access|entry|login)"
+            r" codes?)|验证码|动态码|恢复码|解锁码)",
             r"(?P<value>[A-Za-z0-9-]*\d[A-Za-z0-9-]{2,})",
         ),
         _is_code,
@@ -148,10 +154,19 @@ _IN_WORDS: Sequence[tuple[SecretKind, re.Pattern[str], Callable[[_Value], bool]]
         "password",
         _called(
             rf"(?:(?<![A-Za-z])(?:{_LOCKS} (?:code|combination)"
-            rf"|(?:code|combination)\s+(?:of|for|to|on)\s+(?:{_WORD}\s+){{0,3}}?{_LOCKS}(?!\w))|门禁码|门锁码)",
+            rf"|(?:code|combination)\s+(?:of|for|to|on)\s+(?:{_WORD}\s+){{0,3}}?{_LOCKS}(?!\w))|门禁码|门锁码|开门码|(?:wi-?fi|无线|路由器|热点|保险[箱柜])的?\s*(?:代码|连接码|码))",
             r"(?P<value>[A-Za-z0-9-]*\d[A-Za-z0-9-]{2,})",
         ),
         _is_code,
+    ),
+    (
+        "password",
+        _called(
+            r"(?<!promo )(?<!discount )(?<!coupon )(?<!booking )(?<!tracking )(?<!order )(?<!product )(?<!error )"
+            r"(?:(?<![A-Za-z])(?:codes?|combination|log-?in|credentials?)(?![A-Za-z])|代码|编码)",
+            r"(?P<value>[A-Za-z0-9][\w!#$%&*+-]{9,})",
+        ),
+        _is_scrambled,
     ),
     ("key", _called(_NAMED_KEY), _is_random),
     (

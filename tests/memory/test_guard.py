@@ -57,6 +57,15 @@ SECRETS = {
     "保险箱的密码是 88-12-44": "password",
     "报警器的口令：tr0ub4dor&3x-Vault": "password",
     "门禁码是 2580": "password",
+    "the wifi code is 83hd-Kd92-ksUU": "password",
+    "our Wi-Fi code: 4711-8823": "password",
+    "the code for the guest wifi is 83hd-Kd92-ksUU": "password",
+    "the wifi key is 83hd-Kd92-ksUU": "key",
+    "the access code is 88-12-44": "password",
+    "my code for the heating is 83hd-Kd92-ksUU": "password",
+    "家里WiFi的代码是 83hd-Kd92-ksUU": "password",
+    "暖气的代码是 83hd-Kd92-ksUU": "password",
+    "开门码是 2580": "password",
 }
 
 HARMLESS = [
@@ -120,6 +129,14 @@ HARMLESS = [
     "the token for the API is expired",
     "the secret of the house is 100 years of care",
     "保险箱的密码在抽屉里",
+    "the wifi code is on the fridge",
+    "the promo code is Summer2026Sale",
+    "the booking code is X7K9PQ2",
+    "the code is 300 lines long",
+    "the error code is 0x80070005",
+    "the code is Python3 and runs everywhere",
+    "the wifi is slow in room 12",
+    "项目的代码是 Python3 写的",
     "项目的代码是 2024 年写的",
 ]
 
