@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from weakref import WeakValueDictionary
 
@@ -18,12 +18,24 @@ from nanobot.commands.router import Answer, Call, Command, Router, parse
 from nanobot.errors import NanobotError, StoreError
 from nanobot.i18n import Language, language_of, say
 from nanobot.ids import new_id
-from nanobot.lanes import Lanes
+from nanobot.lanes import Cut, Lanes
 from nanobot.messages import InboundMessage, OutboundMessage
 from nanobot.trace import at_work_on
 from nanobot.uncancelled import to_the_end
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Work:
+    """Messages that are dealt with together, and the turn in which that is done, if it takes one."""
+
+    messages: list[InboundMessage]
+    turn: Turn | None = None
+
+    def ended(self) -> None:
+        if self.turn:
+            self.turn.ended()
 
 
 class Dispatcher:
@@ -49,6 +61,7 @@ class Dispatcher:
         self._languages = languages
         self._steer = steer
         self._offers = Offers()
+        self._put_off: set[str] = set()  # ids of messages whose turns are to begin again
         self._in_order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def run(self) -> None:
@@ -73,41 +86,52 @@ class Dispatcher:
             return
         for waiting in self._lanes.left():
             if said := [message for message in waiting if self._command(message) is None]:
-                await self._agent.keep(said)
+                await self._agent.keep(said, again=True)  # one that was put off stands there
 
     async def _run(self) -> None:
         async with self._lanes.open(self._handle), asyncio.TaskGroup() as immediate:
             while True:
                 message = await self._bus.receive()
-                newest = self._questions.newest(message)
-                message = self._offers.read(message, newest)
-                if message.answers is not None and self._questions.answer(message):
-                    await self._bus.finish([message], None)
-                elif (command := self._command(message)) and command[0].immediate:
-                    immediate.create_task(self._at_once(message, command[0]))
-                elif message.answers is not None:
-                    await self._bus.finish([message], self._too_late(message))
-                elif self._offers.left(message, newest):
-                    await self._bus.finish([message], self._left(message))
-                elif command is None and self._questions.answer_typed(message):
-                    await self._bus.finish([message], None)
-                else:
-                    self._lanes.put(message)
-                    await self._hint(message)
-                    await self._remind(message)
+                try:
+                    await self._sort(message, immediate)
+                except Exception as error:  # noqa: BLE001  the boundary of a message
+                    await self._bus.finish([message], self._failure(message, error))
+
+    async def _sort(self, message: InboundMessage, immediate: asyncio.TaskGroup) -> None:
+        """Hand a message on to whoever deals with it. What goes wrong here does so before anybody has it."""
+        newest = self._questions.newest(message)
+        message = self._offers.read(message, newest)
+        if message.answers is not None and self._questions.answer(message):
+            await self._bus.finish([message], None)
+        elif (command := self._command(message)) and command[0].immediate:
+            immediate.create_task(self._at_once(message, command[0]))
+        elif message.answers is not None:
+            await self._bus.finish([message], self._too_late(message))
+        elif self._offers.left(message, newest):
+            await self._bus.finish([message], self._left(message))
+        elif command is None and self._questions.answer_typed(message):
+            await self._bus.finish([message], None)
+        else:
+            await self._hint(message)
+            await self._remind(message)
+            self._lanes.put(message)
 
     async def _hint(self, message: InboundMessage) -> None:
         """Tell whoever does not answer a question that the turn waits for that, once."""
         if self._questions.hint(message):
             notice = _notice(message, Answer(say("tools.hint", self._language(message))))
-            with suppress(StoreError):  # what they wrote waits all the same
-                await self._bus.send(replace(notice, id=f"{message.id}:hint"))
+            await self._mention(replace(notice, id=f"{message.id}:hint"))
 
     async def _remind(self, message: InboundMessage) -> None:
         """A yes that came too late for a command's question is not taken for done: say how to give it."""
         if missed := self._offers.missed(message):
             notice = _notice(message, Answer(say("command.missed", self._language(message), command=missed)))
-            await self._bus.send(replace(notice, id=f"{message.id}:missed", reply_to=None))
+            await self._mention(replace(notice, id=f"{message.id}:missed", reply_to=None))
+
+    async def _mention(self, notice: OutboundMessage) -> None:
+        """Say something in passing; while the disk is full it goes unsaid, and the message waits all the same."""
+        with suppress(StoreError):
+            await self._bus.send(notice)
 
     async def _at_once(self, message: InboundMessage, command: Command) -> None:
         """Those of a conversation in the order in which they came: what /remember saves, the next /memory shows."""
@@ -120,32 +144,53 @@ class Dispatcher:
     async def _handle(self, message: InboundMessage) -> None:
         """Deal with a message whose turn has come. Whatever goes wrong, the person hears of it."""
         with at_work_on(message.id):
-            await self._deal_with(message)
+            work = _Work([message])
+            try:
+                answer = await self._deal_with(message, work)
+            except asyncio.CancelledError:
+                await self._cut(work, self._lanes.cut(message.address.session_key))
+                raise
+            except Exception as error:  # noqa: BLE001  the boundary of a turn, and of a command
+                answer = self._failure(message, error)
+            await self._finish(work, answer)
 
-    async def _deal_with(self, message: InboundMessage) -> None:
+    async def _deal_with(self, message: InboundMessage, work: _Work) -> OutboundMessage | None:
         if command := self._command(message):
-            await self._run_command(message, *command)
-            return
-        self._offers.lapse(message.address.session_key)
-        again = await self._bus.begin(message) > 0
+            await self._bus.begin_if_possible(message)
+            return await self._run_command(message, *command)
+        again = await self._bus.begin(message) > 0 or message.id in self._put_off
+        self._put_off.discard(message.id)
         if message.corrects or not message.to_bot:
             await self._bus.patiently(lambda: self._agent.keep([message], again=again))
-            await self._bus.finish([message], None)
-            return
-        turn = Turn(message, self._heard(message), self._bus.show, goes_on=self._bus.is_durable, again=again)
-        is_stopping = partial(self._lanes.is_stopping, message.address.session_key)
-        try:
-            answer = await self._agent.run(turn, partial(self._joining, turn), is_stopping)
-        except asyncio.CancelledError:
-            if is_stopping():
-                await self._bus.finish(turn.inbound, None)
-                turn.ended()
-            raise
-        except Exception as error:  # noqa: BLE001  the boundary of a turn
-            answer = self._failure(message, error)
-        self._offers.lapse(message.address.session_key)  # a yes is now one to this answer
-        await self._bus.finish(turn.inbound, answer)
-        turn.ended()
+            return None
+        return await self._answer_in_turn(message, work, again=again)
+
+    async def _answer_in_turn(self, message: InboundMessage, work: _Work, *, again: bool) -> OutboundMessage | None:
+        key = message.address.session_key
+        self._offers.lapse(key)
+
+        def goes_on() -> bool:
+            return self._bus.is_durable or self._lanes.cut(key) == "put_off"
+
+        turn = work.turn = Turn(message, self._heard(message), self._bus.show, goes_on=goes_on, again=again)
+        work.messages = turn.inbound  # more may join
+        answer = await self._agent.run(turn, partial(self._joining, turn), lambda: self._lanes.cut(key) == "stopped")
+        self._offers.lapse(key)  # a yes is now one to this answer
+        return answer
+
+    async def _cut(self, work: _Work, cut: Cut | None) -> None:
+        """What is being done was cancelled; at the end of the program a durable bus gives it again."""
+        if cut == "stopped":
+            await self._finish(work, None)
+        elif cut == "put_off":
+            self._put_off |= {message.id for message in work.messages}
+            self._lanes.put_back(work.messages)
+            if work.turn:
+                work.turn.restart()  # what was shown of its answer is said anew
+
+    async def _finish(self, work: _Work, answer: OutboundMessage | None) -> None:
+        await self._bus.finish(work.messages, answer)
+        work.ended()
 
     async def _joining(self, turn: Turn) -> InboundMessage | None:
         """The next message of the same person that is to join the turn; none behind a command of theirs."""
@@ -168,17 +213,13 @@ class Dispatcher:
             return message.corrects in (other.id for other in turn.inbound)
         return self._steer and message.to_bot and self._command(message) is None
 
-    async def _run_command(self, message: InboundMessage, command: Command, argument: str) -> None:
+    async def _run_command(self, message: InboundMessage, command: Command, argument: str) -> OutboundMessage:
         if language_of(argument) == "zh":  # Latin letters may be the name of a model or a note, and say nothing
             self._languages.hear(message.address.session_key, argument)
         call = Call(message, argument, self._language(message))
-        try:
-            answer = await self._answer(command, call)
-        except Exception as error:  # noqa: BLE001  the boundary of a command
-            await self._bus.finish([message], self._failure(message, error))
-        else:
-            self._offers.made(message, answer)
-            await self._bus.finish([message], _notice(message, answer))
+        answer = await self._answer(command, call)
+        self._offers.made(message, answer)
+        return _notice(message, answer)
 
     async def _answer(self, command: Command, call: Call) -> Answer:
         if call.message.authority.role.rank > command.role.rank:

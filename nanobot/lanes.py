@@ -2,21 +2,24 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Literal
 
 from nanobot.messages import InboundMessage
 
 Handle = Callable[[InboundMessage], Awaitable[None]]
 Choose = Callable[[Iterable[InboundMessage]], InboundMessage | None]
+Cut = Literal["stopped", "put_off"]
+"""Why what runs is being cancelled: a person wants no answer any more, or it is to begin again later."""
 
 
 @dataclass(slots=True, eq=False)
 class _Lane:
     waiting: deque[InboundMessage] = field(default_factory=deque)
     task: asyncio.Task[None] | None = None
-    stopping: bool = False  # the task is being cancelled by `stop`
+    cut: Cut | None = None  # why the task is being cancelled, if that is not the end of the program
     held: bool = False  # what waits is not started before a new message comes
     placed: bool = False  # what runs takes one of the places
     aside: bool = False  # what runs waits for a person
@@ -90,7 +93,8 @@ class Lanes:
     async def still(self, patience: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
         """While this lasts nothing is handled, in no session; afterwards all goes on that waits.
 
-        What runs may finish until `patience` returns, and is then cancelled as by `stop`.
+        What runs may finish until `patience` returns, and is then put off: whoever handles it gives it back with
+        `put_back`.
         """
         self._stillness += 1
         try:
@@ -101,6 +105,10 @@ class Lanes:
             for key, lane in list(self._lanes.items()):
                 if not lane.held:
                     self._start(key, lane)
+
+    def put_back(self, messages: Sequence[InboundMessage]) -> None:
+        """Queue messages of one session again, before all that waits there: what handled them was put off."""
+        self._lanes[messages[0].address.session_key].waiting.extendleft(reversed(messages))
 
     def drop(self, is_meant: Callable[[InboundMessage], bool]) -> None:
         """Handle none of the waiting messages that are meant."""
@@ -129,22 +137,13 @@ class Lanes:
         if lane is None:
             return False, 0
         lane.held = True
-        kept, task = len(lane.waiting), lane.task
-        if task is None:
-            return False, kept
-        lane.stopping = True
-        task.cancel()
-        await asyncio.wait([task])
-        if lane.task is task:  # nobody else has dealt with its end
-            self._ended(key, lane)
-            if not lane.held:  # a message came while the turn was ending
-                self._start(key, lane)
-        return True, kept
+        kept = len(lane.waiting)
+        return await self._cancel(key, lane, "stopped"), kept
 
-    def is_stopping(self, key: str) -> bool:
-        """Whether what runs in a session is being cancelled by `stop`, not by the end of the program."""
+    def cut(self, key: str) -> Cut | None:
+        """Why what runs in a session is being cancelled; None if it is not, or by the end of the program."""
         lane = self._lanes.get(key)
-        return lane is not None and lane.stopping
+        return lane.cut if lane else None
 
     def waiting(self, key: str) -> int:
         """How many messages wait in a session."""
@@ -166,10 +165,22 @@ class Lanes:
                 wait.cancel()
             await asyncio.wait(waits)
         for key, lane in list(self._lanes.items()):
-            if lane.task is not None:
-                was_held = lane.held
-                await self.stop(key)
-                lane.held = was_held
+            await self._cancel(key, lane, "put_off")
+
+    async def _cancel(self, key: str, lane: _Lane, cut: Cut) -> bool:
+        """Cancel what runs in a session and wait until it has ended. Whether something ran."""
+        task = lane.task
+        if task is None:
+            return False
+        if lane.cut != "stopped":  # then it is not to begin again
+            lane.cut = cut
+        task.cancel()
+        await asyncio.wait([task])
+        if lane.task is task:  # nobody else has dealt with its end
+            self._ended(key, lane)
+            if not lane.held:  # a message came while the turn was ending
+                self._start(key, lane)
+        return True
 
     def _start(self, key: str, lane: _Lane) -> None:
         if lane.task is None and lane.waiting and not self._is_closed:
@@ -199,6 +210,6 @@ class Lanes:
         return self._closed or self._stillness > 0
 
     def _ended(self, key: str, lane: _Lane) -> None:
-        lane.task, lane.stopping = None, False
+        lane.task, lane.cut = None, None
         if not lane.waiting and self._lanes.get(key) is lane:
             del self._lanes[key]

@@ -141,12 +141,12 @@ async def test_however_often_it_is_stopped_a_session_never_runs_twice(lanes: Lan
         await settle()
         lanes.put(message("wait next"))
         await settle()
-        assert lanes.is_stopping("cli:a")
+        assert lanes.cut("cli:a") == "stopped"
         slow.may_end.set()
         await asyncio.wait(stops)
         await settle()
         assert lanes.is_busy("cli:a")
-        assert not lanes.is_stopping("cli:a")
+        assert lanes.cut("cli:a") is None
         lanes.put(message("third"))
         slow.release.set()
         await settle()

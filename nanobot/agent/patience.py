@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 from nanobot.errors import StoreError
@@ -25,8 +26,12 @@ class PatientBus:
     def __init__(self, bus: Bus, clock: Clock) -> None:
         self._bus = bus
         self._clock = clock
-        self.trouble = ""
+        self._troubles: dict[object, str] = {}  # of each that waits
+
+    @property
+    def trouble(self) -> str:
         """Why it waits just now, in a sentence; "" if it does not."""
+        return next(reversed(self._troubles.values()), "")
 
     @property
     def is_durable(self) -> bool:
@@ -41,6 +46,11 @@ class PatientBus:
     async def begin(self, message: InboundMessage) -> int:
         return await self.patiently(lambda: self._bus.begin(message))
 
+    async def begin_if_possible(self, message: InboundMessage) -> None:
+        """The same for what must not wait for the disk."""
+        with suppress(StoreError):
+            await self._bus.begin(message)
+
     async def finish(self, done: Sequence[InboundMessage], answer: OutboundMessage | None) -> None:
         await self.patiently(lambda: self._bus.finish(done, answer))
 
@@ -52,13 +62,14 @@ class PatientBus:
 
     async def patiently(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do it, as often as it takes, or until cancelled. A work that raises StoreError has done nothing."""
-        while True:
-            try:
-                done = await work()
-            except StoreError as error:
-                log.error("%s; tried again in %.0f s", str(error).rstrip("."), PAUSE)  # noqa: TRY400 - it says all
-                self.trouble = str(error)
-                await self._clock.sleep(PAUSE)
-            else:
-                self.trouble = ""
-                return done
+        waiter = object()
+        try:
+            while True:
+                try:
+                    return await work()
+                except StoreError as error:
+                    log.error("%s; tried again in %.0f s", str(error).rstrip("."), PAUSE)  # noqa: TRY400 - it says all
+                    self._troubles[waiter] = str(error)
+                    await self._clock.sleep(PAUSE)
+        finally:
+            self._troubles.pop(waiter, None)

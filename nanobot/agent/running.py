@@ -62,7 +62,7 @@ class RunningTurn:
     async def begin(self) -> Past | None:
         """Open the conversation, and record the message that the turn answers.
 
-        If that was done in a process that died, returns how far the turn came; an open one goes on under its id.
+        If that was done in a process that ended, returns how far the turn came; an open one goes on under its id.
         """
         first = self._turn.inbound[0]
         self._conversation = await self._conversations.open(self._turn.address.session_key)
@@ -75,6 +75,7 @@ class RunningTurn:
             self._turn.id = past.turn
             self._begun = True
             await self._conversation.reopen(past.turn)
+            return self._conversation.past(first.id)
         return past
 
     async def hear(self, message: InboundMessage) -> None:
@@ -197,12 +198,12 @@ class RunningTurn:
     async def broken(self, how: EndedHow) -> None:
         """The turn ends in the middle: keep what was said, as interrupted, and leave no tool call open.
 
-        One that the next process goes on with stays open: its model says it all again.
+        One that goes on later stays open: its model says it all again.
         """
         if not self._begun:
             return
         await self._conversation.close_calls()
-        if how == "interrupted" and self._turn.goes_on:
+        if how == "interrupted" and self._turn.goes_on():
             return
         if said := self._turn.half_said.strip():
             await self.record(Message(role="assistant", content=said, incomplete="interrupted"))

@@ -18,11 +18,17 @@ class Turn:
     """What is known of a running turn, and the Stream that shows its answer growing.
 
     `inbound` holds every message that the turn answers; the first one began it.
-    `goes_on`: if the process ends in it, the next one finishes it; `again`: that has happened.
+    `goes_on` says, when it is cut off, whether it is finished later: by the next process most often. `again`: it was.
     """
 
     def __init__(
-        self, message: InboundMessage, language: Language, show: Show, *, goes_on: bool = False, again: bool = False
+        self,
+        message: InboundMessage,
+        language: Language,
+        show: Show,
+        *,
+        goes_on: Callable[[], bool],
+        again: bool = False,
     ) -> None:
         self.id = new_id()
         self.goes_on = goes_on

@@ -65,7 +65,7 @@ class Line:
         queue = self._queue(message.address)
         if queue.held is None and not queue.places:
             queue.hold(Place(next(self._numbers), message.address, message.id), due)
-            self._changed.set()
+            self._change()
         else:
             self.add(message)
 
@@ -108,23 +108,22 @@ class Line:
         """A message was delivered, or will never be."""
         for queue in self._holding(message_id):
             queue.hold(None)
-            self._changed.set()
+            self._change()
 
     def postpone(self, message_id: str, due: float) -> None:
         for queue in self._holding(message_id):
             queue.due = due
-            self._changed.set()
+            self._change()
 
     def take_back(self, now: float) -> None:
         """All that was handed out and not settled is handed out again."""
         for queue in self._queues.values():
             if queue.held is not None and queue.due is None:
                 queue.due = now
-        self._changed.set()
+        self._change()
 
     async def change(self, clock: Clock) -> None:
         """Wait until `head` may give something else than it gave just now."""
-        self._changed.clear()
         waits: list[asyncio.Task[object]] = [asyncio.create_task(self._changed.wait())]
         dues = [queue.due for queue in self._queues.values() if queue.due is not None]
         if dues:
@@ -135,9 +134,14 @@ class Line:
             for wait in waits:
                 wait.cancel()
 
+    def _change(self) -> None:
+        """Wake all who wait. Each change has an event of its own, so that no waiter takes it away from another."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
     def _append(self, place: Place) -> None:
         self._queue(place.address).places.append(place)
-        self._changed.set()
+        self._change()
 
     def _queue(self, address: Address) -> _Queue:
         return self._queues.setdefault(address, _Queue())

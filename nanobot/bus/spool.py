@@ -16,6 +16,7 @@ from nanobot.bus.backlog import backlog
 from nanobot.bus.database import Database
 from nanobot.bus.erasing import IsMeant
 from nanobot.bus.line import Line
+from nanobot.errors import expected_in
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
 from nanobot.ports import Backlog, Clock, Delivery
 from nanobot.uncancelled import to_the_end
@@ -58,9 +59,13 @@ class Spool:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """An end in order is no death: turns that run begin again at the next start, as often as it takes."""
+        """An end in order is no death: turns that run begin again at the next start, as often as it takes.
+
+        A bug is none, and may be one that what runs will meet again.
+        """
         try:
-            await to_the_end(self._database.run(partial(inbox.excuse, message_ids=list(self._begun))))
+            if not isinstance(error, Exception) or expected_in(error):
+                await to_the_end(self._database.run(partial(inbox.excuse, message_ids=list(self._begun))))
         finally:
             await to_the_end(self._database.close())
 

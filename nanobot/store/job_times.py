@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from nanobot.store.state import read_state, write_state
+from nanobot.uncancelled import to_the_end
 
 _log = logging.getLogger(__name__)
 
@@ -16,6 +17,7 @@ class JobTimesFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._times: dict[str, datetime] | None = None
+        self._writing = asyncio.Lock()
 
     def last(self, name: str) -> datetime | None:
         return self._known().get(name)
@@ -23,7 +25,9 @@ class JobTimesFile:
     async def note(self, name: str, at: datetime) -> None:
         times = self._known()
         times[name] = at
-        await asyncio.to_thread(write_state, self._path, {job: time.isoformat() for job, time in times.items()})
+        async with self._writing:  # so that what is written last holds all
+            content = {job: time.isoformat() for job, time in times.items()}
+            await to_the_end(asyncio.to_thread(write_state, self._path, content))
 
     def _known(self) -> dict[str, datetime]:
         if self._times is None:

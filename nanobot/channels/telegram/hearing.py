@@ -1,5 +1,6 @@
 """What people say: from Telegram's message to ours."""
 
+import hashlib
 import logging
 from collections.abc import Sequence
 
@@ -71,9 +72,11 @@ class Hearing:
         if admission is None:
             return
         original = inbound_id(message.chat_id, message.message_id)
+        seconds = int(message.edit_date.timestamp()) if message.edit_date else 0
+        digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]  # two edits may come within a second
         await self._publish(
             InboundMessage(
-                id=f"{original}:edit:{int(message.edit_date.timestamp()) if message.edit_date else 0}",
+                id=f"{original}:edit:{seconds}:{digest}",
                 address=address(await self._moved.original(message.chat_id), message),
                 sender=sender_of(message),
                 authority=admission.authority,

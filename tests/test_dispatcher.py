@@ -1,0 +1,233 @@
+"""Who deals with a message, and that whatever goes wrong with one stays with it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nanobot.authority import OWNER_IN_TERMINAL
+from nanobot.bus.memory import MemoryBus
+from nanobot.bus.spool import Spool
+from nanobot.commands.router import Answer, Call, Command, Router
+from nanobot.errors import StoreError
+from nanobot.i18n import say
+from nanobot.messages import InboundMessage, OutboundMessage, Sender
+from nanobot.ports import LLM, Bus, Delivery
+from nanobot.workspace import Workspace
+from tests.fakes.bot import ADDRESS, Bot
+from tests.fakes.clock import FakeClock
+from tests.fakes.llm import HANG, ScriptedLLM, says
+
+KEY = ADDRESS.session_key
+BUG = say("command.bug", "en")
+
+
+class Desk(Bot):
+    """With commands of its own: /ask asks, /slow and /long never end, /long runs at once."""
+
+    def _router(self) -> Router:
+        self.at_work = asyncio.Event()
+        names = ("new", "stop")
+        return Router(
+            [
+                *(command for command in super()._router().commands if command.name in names),
+                Command("ask", self._ask, immediate=True),
+                Command("slow", self._hang),
+                Command("long", self._hang, immediate=True, in_order=False),
+            ]
+        )
+
+    async def _ask(self, call: Call) -> Answer:
+        return Answer("Shall I?", yes="/new", no="/no")
+
+    async def _hang(self, call: Call) -> Answer:
+        self.at_work.set()
+        await asyncio.Event().wait()
+        return Answer("never")
+
+
+def said(text: str, name: str = "") -> InboundMessage:
+    return InboundMessage(
+        id=name or text, address=ADDRESS, sender=Sender("1", "Ada"), authority=OWNER_IN_TERMINAL, text=text
+    )
+
+
+class FullFor(MemoryBus):
+    """A disk that has no room for what is sent with such an id."""
+
+    def __init__(self, is_full: Callable[[str], bool]) -> None:
+        super().__init__()
+        self._is_full = is_full
+        self.refused: list[str] = []
+
+    async def send(self, message: OutboundMessage) -> None:
+        if self._is_full(message.id):
+            self.refused.append(message.id)
+            raise StoreError("the spool could not be written: No space left on device.")
+        await super().send(message)
+
+
+class Poisoned(MemoryBus):
+    """A message with this text cannot be begun, for a reason that nobody thought of."""
+
+    async def begin(self, message: InboundMessage) -> int:
+        if message.text == "poison":
+            raise ZeroDivisionError
+        return await super().begin(message)
+
+
+@asynccontextmanager
+async def desk(root: Path, *models: LLM, bus: Bus | None = None) -> AsyncIterator[Desk]:
+    async with Desk(root, *models, bus=bus).running() as running:
+        assert isinstance(running, Desk)
+        yield running
+
+
+@asynccontextmanager
+async def spooled(root: Path, *models: LLM) -> AsyncIterator[tuple[Desk, Spool]]:
+    state = Workspace(root).state
+    state.mkdir(parents=True, exist_ok=True)
+    async with Spool(state / "spool.db", FakeClock()) as spool, desk(root, *models, bus=spool) as running:
+        yield running, spool
+
+
+async def hears(bus: Bus) -> OutboundMessage:
+    """The next thing that is said; of a spool it is delivered, too."""
+    async with asyncio.timeout(20):
+        while True:
+            if isinstance(bus, Spool) and isinstance(delivery := await bus.outgoing("cli"), Delivery):
+                await bus.delivered(delivery.message.id)
+                return delivery.message
+            if isinstance(bus, MemoryBus) and isinstance(message := await bus.outgoing(), OutboundMessage):
+                return message
+
+
+async def at_once() -> None: ...
+
+
+async def users_words(bot: Bot) -> list[str | None]:
+    return [line.content for line in await bot.store.messages(KEY) if line.role == "user"]
+
+
+async def test_a_disk_that_is_full_when_somebody_is_reminded_ends_nothing(tmp_path: Path) -> None:
+    bus = FullFor(lambda name: name.endswith(":missed"))
+    async with desk(tmp_path, ScriptedLLM(says("Hello.")), bus=bus) as bot:
+        await bus.publish(said("/ask"))
+        assert (await hears(bus)).text == "Shall I?"
+        await bus.publish(said("hi"))
+        await hears(bus)
+        await bus.publish(said("yes"))
+        assert (await hears(bus)).text == "Hello."
+        assert bus.refused == ["yes:missed"]
+        assert await users_words(bot) == ["hi", "yes"]
+
+
+@pytest.mark.parametrize("to_bot", [True, False])
+async def test_a_message_that_meets_a_bug_is_told_so_and_the_next_is_answered(tmp_path: Path, to_bot: bool) -> None:
+    bus = Poisoned()
+    async with desk(tmp_path, ScriptedLLM(says("Hello.")), bus=bus):
+        await bus.publish(replace(said("poison"), to_bot=to_bot))
+        notice = await hears(bus)
+        await bus.publish(said("hi"))
+        assert (await hears(bus)).text == "Hello."
+
+    assert (notice.text, notice.reply_to, notice.failed) == (BUG, "poison", True)
+
+
+async def test_a_bug_before_a_message_is_in_its_lane_is_told_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bus = MemoryBus()
+    async with desk(tmp_path, ScriptedLLM(says("Hello.")), bus=bus) as bot:
+        hint = bot.questions.hint
+
+        def meets_a_bug(message: InboundMessage) -> bool:
+            return hint(message) if message.text != "poison" else bool(1 / 0)
+
+        monkeypatch.setattr(bot.questions, "hint", meets_a_bug)
+        await bus.publish(said("poison"))
+        notice = await hears(bus)
+        await bus.publish(said("hi"))
+        answer = await hears(bus)
+        assert await users_words(bot) == ["hi"]
+
+    assert (notice.text, answer.text) == (BUG, "Hello.")
+
+
+async def test_a_turn_that_is_put_off_begins_again_with_all_that_had_joined_it(tmp_path: Path) -> None:
+    llm, bus = ScriptedLLM(HANG, says("Two it is.")), MemoryBus()
+    async with desk(tmp_path, llm, bus=bus) as bot:
+        await bus.publish(said("one"))
+        await llm.asked.wait()
+        await bus.publish(said("two"))
+        await bus.publish(said("three"))
+        async with asyncio.timeout(20):
+            while bot.lanes.waiting(KEY) < 2:  # noqa: ASYNC110  nobody tells of it
+                await asyncio.sleep(0)
+            async with bot.lanes.still(at_once):
+                assert not bot.lanes.is_busy(KEY)
+                assert bot.lanes.waiting(KEY) == 3
+        assert (await hears(bus)).text == "Two it is."
+        assert await users_words(bot) == ["one", "two", "three"]
+        assert [line.incomplete for line in await bot.store.messages(KEY)] == [None] * 4
+
+
+async def test_on_a_disk_a_turn_that_is_put_off_is_answered_once(tmp_path: Path) -> None:
+    llm = ScriptedLLM(HANG, says("Here."))
+    async with spooled(tmp_path, llm) as (bot, spool):
+        await spool.publish(said("where?"))
+        await llm.asked.wait()
+        async with bot.lanes.still(at_once):
+            pass
+        answer = await hears(spool)
+        assert await users_words(bot) == ["where?"]
+        async with asyncio.timeout(20):
+            while (await spool.backlog()).being_answered:
+                pass
+
+    assert (answer.text, answer.reply_to) == ("Here.", "where?")
+
+
+async def test_of_what_is_put_off_nothing_that_is_forgotten_begins_again(tmp_path: Path) -> None:
+    llm, bus = ScriptedLLM(HANG, says("Hello.")), MemoryBus()
+    async with desk(tmp_path, llm, bus=bus) as bot:
+        await bus.publish(said("the secret"))
+        await llm.asked.wait()
+        async with asyncio.timeout(20), bot.lanes.still(at_once):
+            bot.lanes.drop(lambda message: "secret" in message.text)
+        await bus.publish(said("hi"))
+        assert (await hears(bus)).reply_to == "hi"
+
+
+async def test_a_command_that_was_stopped_does_not_run_at_the_next_start(tmp_path: Path) -> None:
+    async with spooled(tmp_path, ScriptedLLM(says("Hello."))) as (bot, spool):
+        await spool.publish(said("/slow"))
+        await bot.at_work.wait()
+        assert (await spool.backlog()).being_answered == 1
+        await spool.publish(said("/stop"))
+        assert (await hears(spool)).text == say("command.stopped", "en")
+
+    async with spooled(tmp_path, ScriptedLLM(says("Hello."))) as (bot, spool):
+        await spool.publish(said("hi"))
+        assert (await hears(spool)).text == "Hello."
+        assert not bot.at_work.is_set()
+
+
+async def test_a_command_that_takes_the_process_down_is_set_aside_in_the_end(tmp_path: Path) -> None:
+    async with spooled(tmp_path, ScriptedLLM(says("Hello."))) as (bot, spool):
+        await spool.publish(said("/long"))
+
+    async def ends_with_a_bug() -> None:
+        async with spooled(tmp_path, ScriptedLLM(says("Hello."))) as (bot, _), asyncio.timeout(20):
+            await bot.at_work.wait()
+            raise MemoryError
+
+    for _ in range(3):
+        with pytest.raises(MemoryError):
+            await ends_with_a_bug()
+    async with spooled(tmp_path, ScriptedLLM(says("Hello."))) as (bot, spool):
+        assert [message.text for message in await spool.set_aside()] == ["/long"]
+        assert not bot.at_work.is_set()
