@@ -1,6 +1,7 @@
 """`nanobot memory` and `nanobot dream` from the shell, alone and beside a running gateway."""
 
 import json
+import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from nanobot.cli import main
 from nanobot.store.lock import WorkspaceLock
 from nanobot.workspace import Workspace
-from tests.fakes.gateway import NOBODY, GatewayProcess, configure, nanobot
+from tests.fakes.gateway import NANOBOT, NOBODY, ROOT, GatewayProcess, configure, nanobot
 from tests.fakes.openai_server import FakeOpenAI
 
 
@@ -156,6 +157,14 @@ def test_what_writes_beside_an_open_conversation_says_what_to_type_there(
         assert "Type it there" not in shell.says("memory", "forget", "boat", "--scope", "owner", exit_code=1)
     finally:
         lock.__exit__(None, None, None)
+
+
+def test_without_git_the_program_starts_all_the_same(private_home: Path, tmp_path: Path) -> None:
+    Workspace(private_home / "workspace").memory.mkdir(parents=True)
+    env = {"PATH": str(tmp_path), "NANOBOT_HOME": str(private_home), "LC_ALL": "C"}
+    # a process of its own: one that was forked has imported what needs git before
+    told = subprocess.run([*NANOBOT, "status"], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert "no git on this machine" in told.stdout
 
 
 def _heads(workspace: Workspace) -> list[tuple[str, str]]:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from nanobot.errors import VersionError
 from nanobot.store.private import private_folder, sync_folder, write_private
-from nanobot.store.repo.git import initialise
 from nanobot.workspace import VERSIONED_FILES, VERSIONED_FOLDERS, Workspace
 
 log = logging.getLogger(__name__)
@@ -55,7 +54,7 @@ def make(git_dir: Path, workspace: Workspace, filters: Mapping[str, str]) -> Non
     try:
         private_folder(new.parent)
         shutil.rmtree(new, ignore_errors=True)
-        initialise(new)
+        _initialise(new)
         _furnish(new, os.path.relpath(workspace.root, git_dir), filters)
         if git_dir == workspace.versions_aside:
             _ignore(new)
@@ -115,3 +114,9 @@ def _ignore(git_dir: Path) -> None:
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
     return f'"{escaped}"'
+
+
+def _initialise(folder: Path) -> None:
+    from nanobot.store.repo.git import initialise  # where no git is installed, its import fails
+
+    initialise(folder)

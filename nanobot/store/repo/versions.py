@@ -151,7 +151,8 @@ class VersionsBeside(GitVersions):
     """The versions while another process makes them: read as they are. What people changed since is left to it."""
 
     async def ensure(self) -> HandEdits:
-        return HandEdits()
+        return await self.commit_hand_edits()
 
     async def commit_hand_edits(self) -> HandEdits:
-        return HandEdits()
+        """None; but that there is no git is noticed here as well."""
+        return await self._or_without(lambda _: HandEdits(), HandEdits)
