@@ -58,7 +58,7 @@ async def look_at_memory(config: Config) -> Looked:
     own = {path: data for path, data in files.items() if path != workspace.soul.name}  # that is for everybody
     with _searching(workspace, clock.now()) as search:
         seen = list(leaks(_by_scope(own), _prompts(config, workspace, _by_scope(own)), search))
-    return Looked(ailments, seen, sum(len(facts_in(data)) for data in files.values()), len(_by_scope(own)))
+    return Looked(ailments, seen, sum(len(facts_in(data)) for data in own.values()), len(_by_scope(own)))
 
 
 def _by_scope(files: Mapping[str, bytes]) -> Mapping[str, Sequence[str]]:

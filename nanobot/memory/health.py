@@ -13,7 +13,7 @@ from nanobot.memory.alike import content_words, difference, overlap
 from nanobot.memory.commits import parse
 from nanobot.memory.dream.ages import Ages
 from nanobot.memory.dream.editing import facts_of
-from nanobot.memory.facts import compared
+from nanobot.memory.facts import bare, compared
 from nanobot.memory.guard import refusal
 from nanobot.ports import Version
 from nanobot.workspace import is_note, scope_of
@@ -26,6 +26,14 @@ _ALIKE = 0.6
 
 _TELLING = ("number", "date", "negation")
 """Differences that make a contradiction of it; two names are often two things."""
+
+_CALLED = re.compile(
+    r"(?P<what>(?:my|our|your|his|her|their|the|\w+['\u2019]s)\s[^.!?;:]{2,60}?)(?:['\u2019]s name)?"
+    r"\s+(?:is|are)(?: (?:called|named))?\s+(?P<name>(?-i:[^\W\d_a-z])[^.!?;,]{0,40})[.!]?"
+    r"|(?P<wen>[^。！？；，]{1,20}?)(?:名字)?(?:叫做?|名叫|的名字是)\s*(?P<ming>[^。！？；，]{1,20})。?",
+    re.IGNORECASE,
+)
+"""What has one name: "my dog is Pixel", "我的狗叫皮皮"."""
 
 _COMMON = 40
 """A word that stands in more lines than this does not bring two of them together."""
@@ -128,6 +136,22 @@ def _pairs(lines: Sequence[Said]) -> Iterator[Ailment]:
             yield Ailment("duplicate", other, one)
         elif differs in _TELLING and overlap(_wordy(one.text), _wordy(other.text)) >= _ALIKE:
             yield Ailment("contradiction", other, one, differs)
+        elif _are_two_names(one.text, other.text):
+            yield Ailment("contradiction", other, one, "name")
+
+
+def _are_two_names(one: str, other: str) -> bool:
+    """Whether both say what the same thing is called, and not the same."""
+    mine, yours = _name_of(one), _name_of(other)
+    return mine is not None and yours is not None and mine[0] == yours[0] and mine[1] != yours[1]
+
+
+def _name_of(text: str) -> tuple[str, str] | None:
+    match = _CALLED.fullmatch(bare(text))
+    if match is None:
+        return None
+    what, name = (match["what"], match["name"]) if match["name"] else (match["wen"], match["ming"])
+    return what.strip().casefold(), name.strip().casefold()
 
 
 def _wordy(text: str) -> str:

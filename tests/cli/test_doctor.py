@@ -2,7 +2,9 @@
 
 import json
 import os
+import shlex
 import shutil
+import subprocess
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,6 +17,7 @@ from nanobot.cli import main
 from nanobot.errors import StoreError
 from nanobot.ops.checks import endpoint, engine, files, machine, sessions
 from nanobot.ops.doctor import Check, Finding, Verdict, examine, ok
+from nanobot.store.template import template_folder
 from nanobot.transcript import SessionInfo
 from nanobot.workspace import Workspace
 
@@ -309,20 +312,23 @@ def test_little_room_on_the_disk_is_told(
 
 
 def test_a_workspace_is_missing_no_folder_or_incomplete(home: Path, tmp_path: Path) -> None:
-    workspace = home / "workspace"
-    assert [f.sentence for f in files.workspace(workspace)] == ["doctor.workspace_ok"]
+    workspace, template = home / "workspace", template_folder()
+    assert [f.sentence for f in files.workspace(workspace, template)] == ["doctor.workspace_ok"]
     (workspace / "SOUL.md").unlink()
     (workspace / "memory" / "MEMORY.md").unlink()
-    *_, missing = files.workspace(workspace)
-    assert missing.values["files"] == "SOUL.md, memory/MEMORY.md"
-    assert [f.sentence for f in files.workspace(tmp_path / "none")] == ["doctor.workspace_new"]
-    assert [f.sentence for f in files.workspace(workspace / "USER.md")] == ["doctor.workspace_no_folder"]
+    _, *missing = files.workspace(workspace, template)
+    assert [str(f.values["file"]) for f in missing] == ["SOUL.md", "memory/MEMORY.md"]
+    for finding in missing:
+        subprocess.run(shlex.split(str(finding.values["fetch"])), check=True)  # what is advised, works
+    assert [f.sentence for f in files.workspace(workspace, template)] == ["doctor.workspace_ok"]
+    assert [f.sentence for f in files.workspace(tmp_path / "none", template)] == ["doctor.workspace_new"]
+    assert [f.sentence for f in files.workspace(workspace / "USER.md", template)] == ["doctor.workspace_no_folder"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_workspace_that_cannot_be_written_is_a_problem(home: Path) -> None:
     (home / "workspace").chmod(0o500)
-    assert [f.sentence for f in files.workspace(home / "workspace")] == ["doctor.workspace_read_only"]
+    assert [f.sentence for f in files.workspace(home / "workspace", template_folder())] == ["doctor.workspace_read_only"]
 
 
 def test_what_others_can_read_is_counted_once(home: Path, tmp_path: Path) -> None:
@@ -360,7 +366,7 @@ def test_memory_is_looked_at_line_by_line(private_home: Path, capsys: pytest.Cap
 
     told = capsys.readouterr().out
     assert "memory/MEMORY.md:3 holds what looks like a password or a code. Delete" in told
-    assert "memory/MEMORY.md:5 says what memory/MEMORY.md:4 says: - Tea." in told
+    assert "memory/MEMORY.md:5 and memory/MEMORY.md:4 say the same, so one of them can go: - Tea." in told
     assert "2 memories were tried against each other: none is seen from another." in told
     assert "hunter2" not in told
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
+import pytest
+
 from nanobot.memory.canaries import leaks
 from nanobot.memory.commits import Commit, Operation, write
 from nanobot.memory.health import Ailment, Norms, Past, examine
@@ -40,6 +42,33 @@ def test_lines_that_differ_in_a_number_a_date_or_a_no_may_contradict_each_other(
     assert [kind for kind, *_ in told({MEMORY: "- eats meat on holidays\n- never eats meat on holidays\n"})] == [
         "contradiction"
     ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("my dog is Pixel", "My dog is Rex (2026-03-02)"),
+        ("My dog's name is Pixel.", "my dog is called Rex"),
+        ("my doctor is Dr Wu", "My doctor is Dr Smith"),
+        ("我的狗叫皮皮", "我的狗名叫豆豆"),
+    ],
+)
+def test_one_thing_with_two_names_may_be_a_contradiction(one: str, other: str) -> None:
+    assert told({MEMORY: f"- {one}\n- {other}\n"}) == [("contradiction", f"{MEMORY}:2", "name")]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("my dog is Pixel", "my dog is old"),
+        ("my dog is Pixel", "my cat is Rex"),
+        ("Ada is German", "Ada is Bob's sister"),
+        ("my dog is Pixel", "my dog loves Rex"),
+        ("我的狗叫皮皮", "我的猫叫豆豆"),
+    ],
+)
+def test_what_is_not_called_something_else_is_no_contradiction(one: str, other: str) -> None:
+    assert told({MEMORY: f"- {one}\n- {other}\n"}) == []
 
 
 def test_two_names_are_two_things() -> None:
