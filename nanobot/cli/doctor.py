@@ -64,6 +64,7 @@ def _checks(args: argparse.Namespace, loaded: "Loaded | ConfigError", language: 
 
     from nanobot.ops.checks import files, machine
     from nanobot.ops.doctor import Check
+    from nanobot.store.template import template_folder
 
     home, path = home_of(args), config_path_of(args)
     workspace = workspace_of(args) if isinstance(loaded, ConfigError) else loaded.config.workspace
@@ -71,7 +72,7 @@ def _checks(args: argparse.Namespace, loaded: "Loaded | ConfigError", language: 
         Check("doctor.python", machine.python),
         Check("doctor.terminal", lambda: machine.terminal(sys.stdout.encoding)),
         Check("doctor.config", lambda: _look_at_config(path, loaded)),
-        Check("doctor.workspace", lambda: files.workspace(workspace)),
+        Check("doctor.workspace", lambda: files.workspace(workspace, template_folder())),
         Check("doctor.privacy", lambda: files.privacy((home.root, workspace))),
         Check("doctor.sessions", lambda: _look_at_sessions(workspace)),
         Check("doctor.memory", lambda: _look_at_memory(workspace)),

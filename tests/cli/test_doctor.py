@@ -328,7 +328,9 @@ def test_a_workspace_is_missing_no_folder_or_incomplete(home: Path, tmp_path: Pa
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_workspace_that_cannot_be_written_is_a_problem(home: Path) -> None:
     (home / "workspace").chmod(0o500)
-    assert [f.sentence for f in files.workspace(home / "workspace", template_folder())] == ["doctor.workspace_read_only"]
+    assert [f.sentence for f in files.workspace(home / "workspace", template_folder())] == [
+        "doctor.workspace_read_only"
+    ]
 
 
 def test_what_others_can_read_is_counted_once(home: Path, tmp_path: Path) -> None:

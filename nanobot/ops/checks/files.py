@@ -1,6 +1,7 @@
 """Checks of what lies on the disk: the workspace, and who may read it."""
 
 import os
+import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -10,8 +11,11 @@ from nanobot.workspace import Workspace
 _OTHERS = 0o077
 
 
-def workspace(root: Path) -> Iterator[Finding]:
-    """Whether the workspace is there, can be written, and has the files that shape the bot."""
+def workspace(root: Path, template: Path) -> Iterator[Finding]:
+    """Whether the workspace is there, can be written, and has the files that shape the bot.
+
+    What its owner removed never comes back by itself; `template` has fresh ones.
+    """
     space = Workspace(root)
     if not root.exists():
         above = next(folder for folder in root.parents if folder.exists())
@@ -30,8 +34,9 @@ def workspace(root: Path) -> Iterator[Finding]:
         return
     yield ok("doctor.workspace_ok", path=root)
     wanted = (space.soul, space.user, space.agents, space.tools, space.memory_file)
-    if missing := [str(path.relative_to(root)) for path in wanted if not path.exists()]:
-        yield warning("doctor.workspace_files", files=", ".join(missing))
+    for name in (path.relative_to(root) for path in wanted if not path.exists()):
+        fetch = shlex.join(["install", "-m", "600", str(template / name), str(root / name)])
+        yield warning("doctor.workspace_file", file=name, fetch=fetch)
 
 
 def is_open(path: Path) -> bool:
