@@ -156,8 +156,8 @@ class Dispatcher:
 
     async def _deal_with(self, message: InboundMessage, work: _Work) -> OutboundMessage | None:
         if command := self._command(message):
-            await self._bus.begin_if_possible(message)
-            return await self._run_command(message, *command)
+            again = await self._bus.begin_if_possible(message) > 0
+            return await self._run_command(message, *command, again=again)
         again = await self._bus.begin(message) > 0 or message.id in self._put_off
         self._put_off.discard(message.id)
         if message.corrects or not message.to_bot:
@@ -213,10 +213,14 @@ class Dispatcher:
             return message.corrects in (other.id for other in turn.inbound)
         return self._steer and message.to_bot and self._command(message) is None
 
-    async def _run_command(self, message: InboundMessage, command: Command, argument: str) -> OutboundMessage:
+    async def _run_command(
+        self, message: InboundMessage, command: Command, argument: str, *, again: bool
+    ) -> OutboundMessage:
         if language_of(argument) == "zh":  # Latin letters may be the name of a model or a note, and say nothing
             self._languages.hear(message.address.session_key, argument)
         call = Call(message, argument, self._language(message))
+        if again and command.once:
+            return _notice(message, Answer(call.say("command.begun_before", command=command.name), failed=True))
         answer = await self._answer(command, call)
         self._offers.made(message, answer)
         return _notice(message, answer)

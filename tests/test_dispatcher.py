@@ -26,7 +26,7 @@ BUG = say("command.bug", "en")
 
 
 class Desk(Bot):
-    """With commands of its own: /ask asks, /slow and /long never end, /long runs at once."""
+    """With commands of its own: /ask asks; /slow, /long and /once never end, the last two run at once."""
 
     def _router(self) -> Router:
         self.at_work = asyncio.Event()
@@ -37,6 +37,7 @@ class Desk(Bot):
                 Command("ask", self._ask, immediate=True),
                 Command("slow", self._hang),
                 Command("long", self._hang, immediate=True, in_order=False),
+                Command("once", self._hang, immediate=True, once=True),
             ]
         )
 
@@ -231,3 +232,14 @@ async def test_a_command_that_takes_the_process_down_is_set_aside_in_the_end(tmp
     async with spooled(tmp_path, ScriptedLLM(says("Hello."))) as (bot, spool):
         assert [message.text for message in await spool.set_aside()] == ["/long"]
         assert not bot.at_work.is_set()
+
+
+async def test_what_may_be_done_once_is_not_done_again_after_the_process_ended_in_it(tmp_path: Path) -> None:
+    async with spooled(tmp_path, ScriptedLLM(says("Hello."))) as (bot, spool):
+        await spool.publish(said("/once"))
+        await bot.at_work.wait()
+
+    async with spooled(tmp_path, ScriptedLLM(says("Hello."))) as (bot, spool):
+        assert (await hears(spool)).text == say("command.begun_before", "en", command="once")
+        await spool.publish(said("/once", "again"))
+        await bot.at_work.wait()

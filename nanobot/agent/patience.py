@@ -46,10 +46,11 @@ class PatientBus:
     async def begin(self, message: InboundMessage) -> int:
         return await self.patiently(lambda: self._bus.begin(message))
 
-    async def begin_if_possible(self, message: InboundMessage) -> None:
-        """The same for what must not wait for the disk."""
+    async def begin_if_possible(self, message: InboundMessage) -> int:
+        """The same for what must not wait for the disk; 0 as long as that is full."""
         with suppress(StoreError):
-            await self._bus.begin(message)
+            return await self._bus.begin(message)
+        return 0
 
     async def finish(self, done: Sequence[InboundMessage], answer: OutboundMessage | None) -> None:
         await self.patiently(lambda: self._bus.finish(done, answer))

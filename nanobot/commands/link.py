@@ -18,7 +18,7 @@ def link_command(people: People) -> Command:
         except PairingError as error:
             return Answer(call.say(f"pairing.{error.kind}"), failed=True)
 
-    return Command("link", handle, immediate=True)
+    return Command("link", handle, immediate=True, once=True)
 
 
 async def _done(people: People, call: Call, channel: str, user_id: str) -> str:

@@ -191,7 +191,7 @@ def pair_command(pairing: Pairing) -> Command:
             words.insert(1, f"{where.channel}:{where.chat}")
         return await pairing.do(words, asker)
 
-    return Command("pair", handle, immediate=True, role=Role.OWNER)
+    return Command("pair", handle, immediate=True, role=Role.OWNER, once=True)
 
 
 def _address(typed: str) -> Address | None:

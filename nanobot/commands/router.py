@@ -47,7 +47,8 @@ class Command:
     """A slash command. An immediate one runs at once, also while a turn is running; others wait their turn.
 
     Immediate ones of a conversation run in the order in which they came, but for those that are not `in_order`:
-    they take long, or must not wait for one that does.
+    they take long, or must not wait for one that does. One that is done `once` is not done again by the process after
+    one that ended in it: what it uses up is gone, perhaps.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Command:
     aliases: Sequence[str] = ()
     role: Role = Role.MEMBER
     in_order: bool = True
+    once: bool = False
 
     def help(self, language: Language) -> str:
         """What it does, in one line."""
