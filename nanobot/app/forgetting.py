@@ -1,5 +1,6 @@
 """Forgetting, wired: everybody who keeps something, and how they are made to keep still."""
 
+import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from nanobot.bus.spool import Spool
 from nanobot.channels.terminal.person import NAME as TERMINAL
 from nanobot.channels.terminal.typed import ErasableTyped
 from nanobot.commands.forget import Forgetting
-from nanobot.errors import StoreError
+from nanobot.errors import NanobotError, StoreError
 from nanobot.forgotten import Shipped
 from nanobot.lanes import Lanes
 from nanobot.memory.archivist import Archivist
@@ -25,7 +26,7 @@ from nanobot.memory.forget.meaning import Sources
 from nanobot.memory.forget.remembered import Remembered
 from nanobot.memory.index import MARKER
 from nanobot.memory.recall.memories import Memories
-from nanobot.messages import InboundMessage
+from nanobot.messages import InboundMessage, OutboundMessage
 from nanobot.ops.clock import SystemClock
 from nanobot.ops.forgetting import ErasableLog
 from nanobot.people.people import People
@@ -48,6 +49,11 @@ from nanobot.workspace import Home, Workspace
 
 PATIENCE = 10.0
 """Seconds that running turns have to finish; then they are stopped."""
+
+PAUSE = 3600.0
+"""Seconds until what could not be forgotten is tried again: each try keeps everybody waiting a moment."""
+
+log = logging.getLogger(__name__)
 
 _OURS = ("memory", "sessions", "media", "spill", "skills", "people", "groups", ".nanobot")
 
@@ -102,11 +108,30 @@ def person_scope(people: Callable[[], People]) -> Callable[[str, str], Scope]:
     return scope
 
 
-async def go_on(forgetting: Forgetting, bus: Bus, workspace: Workspace) -> None:
-    """At the start, before anybody is heard: finish what a process left undone, and send the receipt."""
-    notice = await forgetting.resume()
-    if notice is None:
-        return
+async def go_on(forgetting: Forgetting, bus: Bus, workspace: Workspace, *, again: bool = False) -> bool:
+    """Finish what was left undone, and send the receipt, `again` only when it is done at last; whether all is done.
+
+    Whatever goes wrong is no reason not to start: `/status` tells of what is not done.
+    """
+    try:
+        if notice := await forgetting.resume(again=again):
+            await _send(notice, bus, workspace)
+        return not await forgetting.unfinished()
+    except NanobotError as error:
+        log.warning("what was being forgotten could not be finished: %s", error)
+    except Exception:
+        log.exception("what was being forgotten could not be finished: a bug")
+    return False
+
+
+async def keep_on(forgetting: Forgetting, bus: Bus, workspace: Workspace, clock: Clock) -> None:
+    """What could not be forgotten is tried again every so often, until cancelled."""
+    while True:
+        await clock.sleep(PAUSE)
+        await go_on(forgetting, bus, workspace, again=True)
+
+
+async def _send(notice: OutboundMessage, bus: Bus, workspace: Workspace) -> None:
     if notice.address.channel == TERMINAL or isinstance(bus, Spool):
         await bus.send(notice)
     else:  # whoever asked talks on a platform, and reads it when a gateway runs

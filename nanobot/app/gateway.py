@@ -13,7 +13,7 @@ from nanobot import __version__
 from nanobot.agent.questions import lapsed
 from nanobot.app.bot import Ground, build_bot
 from nanobot.app.channels import House, build_posts, build_transcriber
-from nanobot.app.forgetting import go_on
+from nanobot.app.forgetting import go_on, keep_on
 from nanobot.app.people import build_people
 from nanobot.app.watch import Tell, Watch
 from nanobot.bus.spool import Spool
@@ -115,7 +115,8 @@ class Gateway:
         try:
             await self._settle_questions()
             await self._tell_of_set_aside()
-            await go_on(self._bot.forgetting, self._spool, self._ground.workspace)
+            if not await go_on(self._bot.forgetting, self._spool, self._ground.workspace):
+                self._tell(say("forget.unfinished_status", self._language))
             async with asyncio.TaskGroup() as tasks:
                 desk = self._desk.listen(self._spool.publish)
                 listening = [
@@ -141,6 +142,7 @@ class Gateway:
         self._bot.archive.begin()
         yield self._bot.archive.background.run()
         yield self._bot.schedule.run()
+        yield keep_on(self._bot.forgetting, self._spool, self._ground.workspace, self._ground.clock)
         yield Supervisor(self._desk.name, self._desk.run, self._ground.clock).run()
         yield SocketServer(self._ground.workspace, __version__, {**control, "attach": self._desk.attach}).run()
         yield from (post.delivering.run() for post in self._posts)

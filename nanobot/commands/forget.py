@@ -1,6 +1,7 @@
 """Forgetting, in two steps: what would go is shown, and goes with a yes."""
 
 import asyncio
+import logging
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
@@ -12,7 +13,7 @@ from nanobot.authority import Role
 from nanobot.commands.forget_words import Words
 from nanobot.commands.router import Answer, Call, Command
 from nanobot.commands.session import Lines
-from nanobot.errors import VersionError
+from nanobot.errors import StoreError, VersionError
 from nanobot.forgotten import Traces, terms_in
 from nanobot.i18n import Language
 from nanobot.i18n.consent import consent
@@ -23,6 +24,8 @@ from nanobot.memory.forget.wish import Wish, WishError, kind_of, read_wish
 from nanobot.messages import Address, Button, OutboundMessage
 from nanobot.ports import Clock
 from nanobot.ports.erasable import Order, Question, Questions
+
+log = logging.getLogger(__name__)
 
 VALID = timedelta(minutes=10)
 """For which what was shown can be said yes to."""
@@ -142,14 +145,14 @@ class Forgetting:
             return Asked(words.say("nothing_open"), failed=True)
         return Asked(words.say("kept"))
 
-    async def resume(self) -> OutboundMessage | None:
-        """At the start, before anybody is heard: finish what a process left undone; the receipt, for who asked.
+    async def resume(self, *, again: bool = False) -> OutboundMessage | None:
+        """Finish what a process left undone; the receipt, for who asked, `again` only when it is done at last.
 
         Raises StoreError.
         """
         await self._open()
         receipt = await self._forget.resume()
-        if receipt is None or receipt.order.address is None:
+        if receipt is None or receipt.order.address is None or (again and receipt.is_unfinished):
             return None
         text = Words(receipt.order.language, COMMAND).receipt(receipt)
         return OutboundMessage(id=new_id(), address=receipt.order.address, text=text, kind="notice")
@@ -253,8 +256,14 @@ def forget_lines(forgetting: Forgetting) -> Lines:
     """For /status: whether something is not erased everywhere yet. Owners can do something about it."""
 
     async def lines(call: Call) -> Sequence[str]:
-        is_theirs = call.message.authority.scope.is_owner
-        return [call.say("forget.unfinished_status")] if is_theirs and await forgetting.unfinished() else []
+        if not call.message.authority.scope.is_owner:
+            return []
+        try:
+            is_unfinished = await forgetting.unfinished()
+        except StoreError as error:  # what cannot be read is not known to be done
+            log.warning("%s: %s", call.message.address.session_key, error)
+            is_unfinished = True
+        return [call.say("forget.unfinished_status")] if is_unfinished else []
 
     return lines
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from nanobot.i18n import Language, say
-from nanobot.memory.forget.forget import NO_GIT, Preview, Receipt
+from nanobot.memory.forget.forget import LOOKING, NO_GIT, Preview, Receipt
 from nanobot.ports import Piece
 
 MOST_SHOWN = 4
@@ -30,7 +30,7 @@ class Words:
         lines = [self.say("preview")]
         for place, count in preview.counts.items():
             if count:
-                lines += [self._place(place, count), *self._shown(preview.shown[place])]
+                lines += [self._place(place, count), *self._shown(preview.shown[place], count)]
         return [*lines, *self._left(preview.left)]
 
     def ask(self, token: str, number: int) -> Sequence[str]:
@@ -59,15 +59,19 @@ class Words:
     def _place(self, place: str, count: int) -> str:
         return f"- {self.say('counted', place=self.say(f'place_{place}'), count=f'{count:,}')}"
 
-    def _shown(self, pieces: Sequence[Piece]) -> Iterator[str]:
-        """Each with the place where it stands: all that stands in people's own files, the first of others."""
+    def _shown(self, pieces: Sequence[Piece], count: int) -> Iterator[str]:
+        """Each with the place where it stands: all that stands in people's own files, the first of others.
+
+        `count` is how many there are: of some a store shows nothing by themselves.
+        """
         own, others = ([piece for piece in pieces if piece.is_own is is_own] for is_own in (True, False))
         shown = [*own[:MOST_OWN], *others[:MOST_SHOWN]]
         for piece in shown:
             where = f"{piece.where}{self.say('past') if piece.is_past else ''}"
             yield f"  - {self.say('stands', where=where, text=piece.text) if piece.text else where}"
-        if len(pieces) > len(shown):
-            yield f"  - {self.say('more_lines', count=len(pieces) - len(shown))}"
+        many = max(count, len(pieces)) if any(piece.text for piece in pieces) else len(pieces)
+        if many > len(shown):
+            yield f"  - {self.say('more_lines', count=many - len(shown))}"
 
     def _left(self, places: Sequence[str]) -> Iterator[str]:
         if places:
@@ -78,6 +82,8 @@ class Words:
     def _failed(self, place: str, why: str) -> str:
         if why == NO_GIT:
             return self.say("no_git")
+        if place == LOOKING:
+            return self.say("not_looked", why=why)
         return self.say("failed", place=self.say(f"place_{place}"), why=why)
 
     def _remaining(self, places: Sequence[str]) -> Iterator[str]:

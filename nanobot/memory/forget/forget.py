@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from nanobot.errors import NanobotError, StoreError, VersionError
 from nanobot.memory.archivist import Archivist
@@ -18,8 +19,13 @@ from nanobot.ports.erasable import Journal, Order
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 Retold = Mapping[tuple[int, tuple[str, ...], frozenset[str]], Episode]
 """Episodes as a model told them anew, by number and by what stays of their messages."""
+
+LOOKING = "looking"
+"""No place: all that is to go could not be found out, so that nothing was erased."""
 
 NO_GIT = "missing"
 """Why the history of memory could not be erased where there is no git: nothing is gained by trying again."""
@@ -75,7 +81,8 @@ class Preview:
 class Receipt:
     """What was erased in each place, where it stays, and what could not be done, with the reason by place.
 
-    `remaining` are places in which something was found after all, `leftovers` files.
+    `remaining` are places in which something was found after all, `leftovers` files. Where not even all that is to go
+    could be found out, that stands under LOOKING, and nothing was erased.
     """
 
     order: Order
@@ -107,7 +114,9 @@ class Forget:
     async def preview(self, wish: Wish, reach: Reach) -> Preview:
         """Find what would go. Changes nothing. Raises StoreError and VersionError."""
         meaning = await self._work_out(wish, reach)
-        found = await self._find(meaning.meant)
+        found, failed = await self._find(meaning.meant)
+        for error in failed.values():
+            raise error
         return Preview(
             wish,
             reach,
@@ -120,7 +129,7 @@ class Forget:
         )
 
     async def carry_out(self, preview: Preview, order: Order) -> Receipt:
-        """Erase what was shown, and what has come to it since. Raises StoreError; then nothing was erased.
+        """Erase what was shown, and what has come to it since. Raises StoreError; then nothing is erased, nor will be.
 
         What cannot be erased is tried again at the next start, and before the next forget; the receipt tells of it.
         """
@@ -153,8 +162,12 @@ class Forget:
         wish = Wish(kind_of(order.kind), order.value)
         async with house.still(order.meant or Meant(scopes=order.scopes)):
             if order.meant is None:
-                meaning = await self._work_out(wish, Reach(order.scopes))
-                order = await self._ordered(order, _with_retold(meaning, told))
+                try:
+                    meaning = await self._work_out(wish, Reach(order.scopes))
+                    order = await self._ordered(order, _with_retold(meaning, told))
+                except NanobotError as error:  # half of it would hide the way to the rest
+                    log.error("forget: what goes could not be found out: %s", error)  # noqa: TRY400 - as expected
+                    return Receipt(order, {}, failed={LOOKING: str(error)})
             meant = order.meant or Meant()
             failed = await self._erase(house.stores, meant)
             failed |= await _guarded("memory", house.remembered.bury(order.stones))
@@ -167,7 +180,8 @@ class Forget:
         """The order with all that is needed to carry it out without looking anything up again."""
         meant, at = meaning.meant, self._house.clock.now().isoformat(timespec="seconds")
         stones = await self._house.remembered.stones(meant, meaning.claims, at)
-        counts = {place: one.count for place, one in (await self._find(meant)).items()}
+        found, _ = await self._find(meant)
+        counts = {place: one.count for place, one in found.items()}
         order = replace(order, meant=meant, stones=stones, counts=counts)
         await self._house.journal.write(order)
         log.debug("forget: what goes is written down")
@@ -181,14 +195,17 @@ class Forget:
         return failed
 
     async def _receipt(self, order: Order, meant: Meant, failed: Mapping[str, str]) -> Receipt:
-        found = await self._find(meant)
+        found, unread = await self._find(meant)
         left = [line for one in found.values() for line in one.left]
         remaining = [place for place, one in found.items() if one.count]
+        failed = {**{place: _why(error) for place, error in unread.items()}, **failed}
         receipt = Receipt(order, order.counts, left, remaining, await self._leftovers(meant, left), failed)
+        if not receipt.is_unfinished:
+            receipt = replace(receipt, failed={**failed, **await _guarded("state", self._house.journal.clear())})
         if receipt.is_unfinished:
-            log.error("forget: not done yet: %s", ", ".join(f"{place} ({why})" for place, why in failed.items()))
+            told = ", ".join(f"{place} ({why})" for place, why in receipt.failed.items())
+            log.error("forget: not done yet: %s", told)
         else:
-            await self._house.journal.clear()
             log.info("forget: done")
         return receipt
 
@@ -196,17 +213,25 @@ class Forget:
         """Files in which it stands after all. Where others may rightly hold the same, nobody can say whose it is."""
         if not meant.of_owner:
             return ()
-        others = await self._find(replace(meant, scopes=None)) if meant.scopes is not None else {}
-        if any(one.count for one in others.values()):
+        others, unread = await self._find(replace(meant, scopes=None)) if meant.scopes is not None else ({}, {})
+        if unread or any(one.count for one in others.values()):
             return ()
         known = {place.rpartition(":")[0] for place in left}
         return [path for path in await self._house.leftovers(meant) if path not in known]
 
-    async def _find(self, meant: Meant) -> Mapping[str, Found]:
-        return {store.place: await store.find(meant) for store in self._house.everybody}
+    async def _find(self, meant: Meant) -> tuple[Mapping[str, Found], Mapping[str, NanobotError]]:
+        """What is found in each place, and why others could not be looked through."""
+        found: dict[str, Found] = {}
+        failed: dict[str, NanobotError] = {}
+        for store in self._house.everybody:
+            try:
+                found[store.place] = await _looked(store.find(meant))
+            except NanobotError as error:
+                failed[store.place] = error
+        return found, failed
 
     async def _work_out(self, wish: Wish, reach: Reach) -> Meaning:
-        return await work_out(wish, reach, self._sources, self._house.clock.now().tzinfo)
+        return await _looked(work_out(wish, reach, self._sources, self._house.clock.now().tzinfo))
 
     async def _retold(self, meaning: Meaning) -> Retold:
         """The episodes of which something stays, told anew as far as the model does. Takes as long as that takes."""
@@ -223,14 +248,23 @@ class Forget:
 async def _guarded(place: str, work: Awaitable[None]) -> dict[str, str]:
     """Do it; what went wrong, by place."""
     try:
-        await work
-    except VersionError as error:
-        log.warning("forget: %s: %s", place, error)
-        return {place: error.kind if error.kind == NO_GIT else str(error)}
+        await _looked(work)
     except NanobotError as error:
         log.warning("forget: %s: %s", place, error)
-        return {place: str(error)}
+        return {place: _why(error)}
     return {}
+
+
+async def _looked(work: Awaitable[T]) -> T:
+    """What comes of it; whatever the disk refuses is a StoreError."""
+    try:
+        return await work
+    except OSError as error:
+        raise StoreError(f"{error.filename or 'a file'}: {error.strerror or error}") from error
+
+
+def _why(error: NanobotError) -> str:
+    return NO_GIT if isinstance(error, VersionError) and error.kind == NO_GIT else str(error)
 
 
 def _with_retold(meaning: Meaning, told: Retold) -> Meaning:

@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from nanobot.errors import StoreError
@@ -35,32 +35,43 @@ class ErasableFolder:
         await to_the_end(asyncio.to_thread(self._erase, meant))
 
     def _find(self, meant: Meant) -> Found:
-        pieces = [Piece(path.relative_to(self._root).as_posix()) for path in self._going(meant)]
+        try:
+            going = [path for path in self._files() if self._goes(path, meant)]
+        except OSError as error:
+            raise self._failed(error, "looked into") from error
+        pieces = [Piece(path.relative_to(self._root).as_posix()) for path in going]
         return Found(len(pieces), pieces)
 
     def _erase(self, meant: Meant) -> None:
+        """One that cannot be erased keeps no other from it."""
+        failed: OSError | None = None
+        for path in self._files():
+            try:
+                if self._goes(path, meant):
+                    path.unlink(missing_ok=True)
+                    sync_folder(path.parent)
+            except OSError as error:
+                failed = error
         try:
-            for path in list(self._going(meant)):
-                path.unlink(missing_ok=True)
-                sync_folder(path.parent)
             for folder in self._folders():
                 remove_stale_temps(folder)
-            for scope in meant.emptied:
-                shutil.rmtree(self._folder / folder_of(scope), ignore_errors=True)
         except OSError as error:
-            raise StoreError(f"a file in {self._folder} could not be erased: {error.strerror or error}") from error
+            failed = error
+        for scope in meant.emptied:
+            shutil.rmtree(self._folder / folder_of(scope), ignore_errors=True)
+        if failed:
+            raise self._failed(failed, "erased") from failed
+
+    def _failed(self, error: OSError, what: str) -> StoreError:
+        return StoreError(f"{error.filename or self._folder} could not be {what}: {error.strerror or error}")
 
     def _folders(self) -> Iterator[Path]:
         if self._folder.is_dir():
             yield self._folder
             yield from (path for path in self._folder.rglob("*") if path.is_dir() and not path.is_symlink())
 
-    def _going(self, meant: Meant) -> Iterator[Path]:
-        if not self._folder.is_dir():
-            return
-        for path in self._folder.rglob("*"):
-            if path.is_file() and not path.is_symlink() and self._goes(path, meant):
-                yield path
+    def _files(self) -> Sequence[Path]:
+        return [path for path in self._folder.rglob("*") if path.is_file() and not path.is_symlink()]
 
     def _goes(self, path: Path, meant: Meant) -> bool:
         inside = path.relative_to(self._root)
@@ -71,7 +82,10 @@ class ErasableFolder:
             return False
         if meant.traces.name(path.stem.replace("-", " ").replace("_", " ")):
             return True
-        if path.stat().st_size > _MOST:
+        try:
+            if path.stat().st_size > _MOST:
+                return False
+            text = path.read_bytes().decode("utf-8", "replace")
+        except FileNotFoundError:  # it went while we looked
             return False
-        text = path.read_bytes().decode("utf-8", "replace")
         return meant.traces.show(text) if self._holds_copies else meant.traces.name(text)

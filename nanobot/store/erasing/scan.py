@@ -77,9 +77,17 @@ class Scan:
                 continue
             seen.add(path)
             if path.is_dir():
-                waiting += path.iterdir()
+                waiting += _inside(path)
             elif path.is_file():
                 yield path
+
+
+def _inside(folder: Path) -> Sequence[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError as error:
+        _log.warning("%s could not be looked through: %s", folder, error.strerror or error)
+        return ()
 
 
 def _holds(path: Path, meant: Meant) -> bool:

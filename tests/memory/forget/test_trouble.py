@@ -9,6 +9,7 @@ import pytest
 from nanobot.app.forgetting import go_on
 from nanobot.authority import Scope
 from nanobot.bus.memory import MemoryBus
+from nanobot.errors import VersionError
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports.erasable import Order
 from nanobot.store.erasing.journal import JournalFile
@@ -128,3 +129,81 @@ async def test_the_scope_of_nobody_is_reached_by_its_chat_alone(house: Household
     assert (await house.forget("tulips", scope="owner")).failed
     assert not (await house.forget("tulips", scope=Scope.group("telegram", "-77").name)).failed
     assert await house.said("telegram:-77") == []
+
+
+def unreadable(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    """Reading a file fails, as for one of somebody else's."""
+    read = Path.read_bytes
+
+    def refused(self: Path) -> bytes:
+        if self == path:
+            raise PermissionError(13, "Permission denied", str(self))
+        return read(self)
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+
+
+async def test_a_file_that_cannot_be_read_ends_no_start_and_is_told_and_erased_when_it_can_be(
+    house: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spilt = house.space.spill / "cli" / "big.txt"
+    spilt.parent.mkdir(parents=True, exist_ok=True)
+    spilt.write_text(SECRET, encoding="utf-8")
+    await begun(house, Address("cli", "default"))
+    unreadable(monkeypatch, spilt)
+
+    bus = MemoryBus()
+    assert not await go_on(house.bot(bus).forgetting, bus, house.space)
+
+    told = await bus.outgoing()
+    assert isinstance(told, OutboundMessage)
+    assert "Not done in kept results of tools" in told.text
+    assert "Permission denied" in told.text
+    monkeypatch.undo()
+    os.environ["NANOBOT_HOME"] = str(house.home.root)
+    assert house.holding(SECRET) == sorted(
+        [str(path.relative_to(house.home.root)) for path in (spilt, house.space.forgetting)]
+    )
+    assert await go_on(house.bot(bus).forgetting, bus, house.space, again=True)
+    assert house.holding(SECRET) == []
+
+
+async def test_where_all_that_goes_cannot_be_found_out_nothing_is_erased_and_the_bot_starts(
+    house: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = house.holding(SECRET)
+
+    async def damaged(*_: object) -> None:
+        raise VersionError("failed", "object file is empty")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("nanobot.memory.forget.forget.work_out", damaged)
+        await begun(house, Address("cli", "default"))
+        bus = MemoryBus()
+        for again in (False, True):
+            assert not await go_on(house.bot(bus).forgetting, bus, house.space, again=again)
+        told = await bus.outgoing()
+
+    assert isinstance(told, OutboundMessage)
+    assert "object file is empty" in told.text
+    assert set(before) <= set(house.holding(SECRET))
+    assert await go_on(house.bot(bus).forgetting, bus, house.space, again=True)
+    assert house.holding(SECRET) == []
+
+
+async def test_a_file_that_goes_while_it_is_looked_for_is_no_mistake(
+    house: Household, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stays = house.space.spill / "cli" / "gone.txt"
+    stays.parent.mkdir(parents=True, exist_ok=True)
+    stays.write_text("nothing", encoding="utf-8")
+    read = Path.read_bytes
+
+    def gone(self: Path) -> bytes:
+        if self == stays:
+            raise FileNotFoundError(2, "No such file", str(self))
+        return read(self)
+
+    monkeypatch.setattr(Path, "read_bytes", gone)
+
+    assert (await house.forget(SECRET)).text.startswith("Forgotten:")
