@@ -4,12 +4,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nanobot.agent.archive import Archive
 from nanobot.agent.context import ContextBuilder, Part, Prompt
 from nanobot.agent.conversation import Conversations, Interruption
 from nanobot.agent.models import Models
+from nanobot.agent.past import Past
 from nanobot.agent.room import Room
 from nanobot.agent.running import Join, RunningTurn, heard
 from nanobot.agent.turn import Turn
@@ -82,12 +83,13 @@ class Agent:
         try:
             past = await to_the_end(run.begin())
             if past and not (past.is_first and past.is_open):
-                return run.answered_before(past)
+                return self._telling(past, turn, run.answered_before(past))
             turn.started()
             await self._context.refresh(turn.scope)
             self._tell_of_files(turn, llm.info)
             with at_work_on(f"turn {turn.id}"):
-                return await self._answer(run, Loop(llm, tools, max_steps=self._limits.max_steps), turn)
+                answer = await self._answer(run, Loop(llm, tools, max_steps=self._limits.max_steps), turn)
+            return self._telling(past, turn, answer)
         except asyncio.CancelledError:
             await to_the_end(run.broken("stopped" if is_stopping() else "interrupted"))
             raise
@@ -95,6 +97,14 @@ class Agent:
             with suppress(StoreError):  # if that is what went wrong, it goes wrong again
                 await run.broken("failed")
             raise
+
+    def _telling(self, past: Past | None, turn: Turn, answer: OutboundMessage | None) -> OutboundMessage | None:
+        """The answer, and under it what the end of a process cut short that may have had an effect."""
+        harmless = {tool.spec.name for tool in self._tools if tool.spec.reads_only}
+        names = [name for name in past.cut_short if name not in harmless] if past else []
+        if answer is None or not names:
+            return answer
+        return replace(answer, text=f"{answer.text}\n\n{say('turn.went_on', turn.language, tools=', '.join(names))}")
 
     async def _answer(self, run: RunningTurn, loop: Loop, turn: Turn) -> OutboundMessage:
         wish = remember_request(turn.inbound[0].text) if run.room.model.compact else None

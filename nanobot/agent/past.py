@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nanobot.history import INTERRUPTED
 from nanobot.transcript import Message
 
 
@@ -11,13 +12,15 @@ class Past:
     """The turn in which a message was recorded.
 
     `is_first`: the message began the turn, others joined it. `is_open`: neither answered nor ended.
-    `answer` is how it was answered, whole or cut off.
+    `answer` is how it was answered, whole or cut off. `cut_short` are the tools that the end of a process interrupted
+    while they may have been at work.
     """
 
     turn: str
     is_first: bool
     is_open: bool
     answer: Message | None
+    cut_short: Sequence[str] = ()
 
 
 def past_of(inbound: str, messages: Sequence[Message], ended: set[str]) -> Past | None:
@@ -28,4 +31,11 @@ def past_of(inbound: str, messages: Sequence[Message], ended: set[str]) -> Past 
     lines = [message for message in messages if message.turn == turn]
     answer = lines[-1] if lines[-1].role == "assistant" and not lines[-1].tool_calls else None
     is_last = messages[-1].turn == turn
-    return Past(turn, lines[0].inbound == inbound, answer is None and turn not in ended and is_last, answer)
+    is_open = answer is None and turn not in ended and is_last
+    return Past(turn, lines[0].inbound == inbound, is_open, answer, _cut_short(lines))
+
+
+def _cut_short(lines: Sequence[Message]) -> Sequence[str]:
+    closed = {line.tool_call_id for line in lines if line.role == "tool" and line.content == INTERRUPTED}
+    calls = (call for line in lines for call in line.tool_calls if call.id in closed)
+    return list(dict.fromkeys(call.name for call in calls))

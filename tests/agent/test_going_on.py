@@ -12,7 +12,7 @@ from pathlib import Path
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.bus.spool import Spool
 from nanobot.history import INTERRUPTED, NOT_ALLOWED
-from nanobot.i18n import Language
+from nanobot.i18n import Language, say
 from nanobot.messages import Attachment, Button, InboundMessage, OutboundMessage, Progress, Quote, Sender
 from nanobot.ports import LLM, Asker, Caller, Delivery, Tool, ToolResult, ToolSpec
 from nanobot.transcript import Message
@@ -87,7 +87,7 @@ async def test_the_model_completes_what_a_crash_cut_off_and_no_tool_runs_twice(t
         (answer,) = await answers(bot, 1)
         lines = await kept(bot)
 
-    assert answer.text == "It may be booked; I look first."
+    assert answer.text == f"It may be booked; I look first.\n\n{say('turn.went_on', 'en', tools='hang')}"
     assert answer.reply_to == "m1"
     assert [line.role for line in lines] == ["user", "assistant", "tool", "assistant"]
     assert lines[2].content == INTERRUPTED
