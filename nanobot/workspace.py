@@ -14,7 +14,7 @@ VERSIONED_FOLDERS = ("groups", "people", "skills")
 
 _HIDDEN_PARTS = frozenset({".git", ".nanobot", "sessions", "cron"})
 _HIDDEN_IN_MEMORY = frozenset({"history.jsonl", ".cursor", ".dream_cursor", "tombstones"})
-_GUARDED = frozenset({"agents.md", "tools.md", "heartbeat.md"})
+_GUARDED = frozenset({"agents.md", "soul.md", "tools.md", "heartbeat.md"})
 _PERSONAL = frozenset({"user.md", "soul.md"})
 _SCOPE_FOLDERS = {"people": "person", "groups": "group"}
 _SCOPED = frozenset({"media", "spill"})

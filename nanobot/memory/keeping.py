@@ -40,16 +40,18 @@ class Asked:
 class Grounds:
     """What a change rests on: ids of messages as `session#id`, and how far the words behind it can be trusted.
 
-    `heard` leaves out what the memory itself brought up: it has been let in before.
+    `heard` leaves out what the memory itself brought up: it has been let in before. `own_words` is what an owner
+    themself said in the turn. Both know that turn alone, while the model still reads those before it.
     """
 
     messages: tuple[str, ...]
     origin: Origin
     heard: Origin
+    own_words: str = ""
 
     @property
     def may_order(self) -> bool:
-        """Whether nobody but an owner can be behind it, so that it may say what the bot is to do."""
+        """Whether nothing in the turn is of anybody but an owner; else it must not say what the bot is to do."""
         return self.heard is Origin.OWNER
 
 
@@ -80,6 +82,7 @@ class Keeping:
             tuple(f"{asked.session}#{message.id}" for message in said if message.role == "user"),
             least(asked.authority.origin, *origins),
             least(asked.authority.origin, *_heard(said)),
+            "\n".join(m.content or "" for m in said if m.role == "user" and m.origin is Origin.OWNER),
         )
 
     async def may_say(self, text: str, asked: Asked) -> bool:

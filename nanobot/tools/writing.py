@@ -23,6 +23,9 @@ from nanobot.tools.text import Text, decode
 Guard = Callable[[PurePosixPath, str, Caller], Awaitable[str | None]]
 """Reads what is new in a file that is remembered, by its path in the workspace; returns why it must not be, or None."""
 
+NeedsYes = Callable[[PurePosixPath, str, Caller], Awaitable[bool]]
+"""Reads the same; returns whether an owner must say yes to it first, as for what is guarded."""
+
 OnNote = Callable[[Path], str]
 """Told of a file under memory/ that was written; returns its line in the index of notes ("" if it has none)."""
 
@@ -43,6 +46,7 @@ class Remembering:
     guard: Guard | None = None
     on_note: OnNote | None = None
     keep: Keep | None = None
+    needs_yes: NeedsYes | None = None
 
 
 NOTHING_MORE = Remembering()
@@ -83,9 +87,10 @@ class Writer:
         draft = await asyncio.to_thread(make, caller.authority)
         if len(draft.after) > MAX_FILE:
             raise ToolError(f"That is too much for one file: {len(draft.after):,} bytes, the limit is {MAX_FILE:,}.")
-        if reason := await self._objection(draft, caller):
+        added = await asyncio.to_thread(_added, draft) if draft.place.is_remembered else ""
+        if reason := await self._objection(draft.place, added, caller):
             raise ToolError(f"{draft.place.name} was not changed: {reason}")
-        if draft.place.is_guarded:
+        if draft.place.is_guarded or await self._needs_yes(draft.place, added, caller):
             await self._ask(draft, caller)
         if not await self._is_kept(draft, caller):
             await asyncio.to_thread(self.disk.replace, draft.place, draft.before, draft.after)
@@ -93,11 +98,13 @@ class Writer:
         done = f"{draft.done} Its line in the index: {line}" if line else draft.done
         return ToolResult(done, caller.authority.origin)  # it tells nothing that the turn did not hold already
 
-    async def _objection(self, draft: Draft, caller: Caller) -> str | None:
-        guard, place = self._remembering.guard, draft.place
-        if guard is None or not place.is_remembered:
-            return None
-        return await guard(place.inside, await asyncio.to_thread(_added, draft), caller)
+    async def _objection(self, place: Place, added: str, caller: Caller) -> str | None:
+        guard = self._remembering.guard
+        return await guard(place.inside, added, caller) if guard and place.is_remembered else None
+
+    async def _needs_yes(self, place: Place, added: str, caller: Caller) -> bool:
+        needs_yes = self._remembering.needs_yes
+        return bool(needs_yes and place.is_remembered and await needs_yes(place.inside, added, caller))
 
     def _index_line(self, place: Place) -> str:
         on_note = self._remembering.on_note
@@ -118,8 +125,12 @@ class Writer:
         if caller.authority.role is not Role.OWNER:
             raise ToolError(f"Only the owner may have {name} changed.")
         change = await asyncio.to_thread(_preview, draft)
-        question = say("tools.may_write", caller.language, path=name, change=shown.fenced(change, "diff"))
-        if not await self._approval.given(caller, question, f"write {name}"):
+        fenced = shown.fenced(change, "diff")
+        if draft.place.is_remembered:  # what comes later may be somebody else's idea: a yes is for this change alone
+            sentence, grant = "tools.may_order", f"write {name}: {draft.after!r}"
+        else:
+            sentence, grant = "tools.may_write", f"write {name}"
+        if not await self._approval.given(caller, say(sentence, caller.language, path=name, change=fenced), grant):
             raise ToolError(f"The owner said no: {name} stays as it is. Do not try another way.")
 
 

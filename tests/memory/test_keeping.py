@@ -45,7 +45,7 @@ class Desk:
             workspace, lambda path: MemoryFolder(path, documents), read_frontmatter, clock, 32_768, self.keeping
         )
         changes = ToolChanges(self.keeping)
-        remembering = Remembering(changes.objection, self.shelves.written, changes.keep)
+        remembering = Remembering(changes.objection, self.shelves.written, changes.keep, changes.needs_yes)
         self.person = Person()
         self._tools = {
             tool.spec.name: tool for tool in builtin_tools(workspace, asker=self.person, remembering=remembering)

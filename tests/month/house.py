@@ -19,7 +19,7 @@ from nanobot.bus.spool import Spool
 from nanobot.channels.access import Access, Contact
 from nanobot.config import load
 from nanobot.ids import new_id
-from nanobot.messages import Attachment, InboundMessage, OutboundMessage, Quote
+from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage, Quote
 from nanobot.ops.logs import log_to
 from nanobot.ports import LLM, Caller, Delivery, ToolResult, ToolSpec
 from nanobot.store.lock import WorkspaceLock
@@ -30,6 +30,7 @@ from nanobot.tools.builtin import builtin_tools
 from nanobot.workspace import Home, Workspace
 from tests.fakes.clock import FakeClock
 from tests.month.cast import CONFIG, Place
+from tests.month.story import RULE
 
 PATIENCE = 60.0
 """Seconds before a test gives up; a guard against hanging, not a measure."""
@@ -67,6 +68,7 @@ class House:
         self.said = 0
         self.patience = PATIENCE
         self._answers: dict[str, asyncio.Future[OutboundMessage]] = {}
+        self._here: dict[Address, Place] = {}  # who spoke last
         patch.setattr(composition, "build_models", lambda config, home, workspace, clock: self._models())
         patch.setattr(composition, "builtin_tools", lambda *a, **k: [*builtin_tools(*a, **k), Browse(page)])
 
@@ -114,6 +116,7 @@ class House:
         files = [await self._sent(authority, file)] if file else []
         answer: asyncio.Future[OutboundMessage] = asyncio.get_running_loop().create_future()
         self._answers[name] = answer
+        self._here[place.address] = place
         await self.spool.publish(
             InboundMessage(
                 id=name,
@@ -171,7 +174,7 @@ class House:
         return await self.media.save(authority.scope, "list.txt", "text/plain", content())
 
     async def _deliver(self, channel: str) -> None:
-        """As a platform does that always works; questions of the bot's tools are answered with no."""
+        """As a platform does that always works; the bot's tools get a yes for the owner's own rule alone."""
         while True:
             item = await self.spool.outgoing(channel)
             if not isinstance(item, Delivery):
@@ -180,8 +183,24 @@ class House:
             await self.spool.attempting(message.id)
             await self.spool.arrived(message.id, new_id())
             await self.spool.delivered(message.id)
+            if message.kind == "question" and message.reply_to is None:
+                await self._choose(message, "once" if RULE in message.text else "no")
             if (answer := self._answers.pop(message.reply_to or "", None)) and not answer.cancelled():
                 answer.set_result(message)
+
+    async def _choose(self, question: OutboundMessage, choice: str) -> None:
+        place, name = self._here[question.address], f"{question.id}:chosen"
+        if authority := await self._admitted(place, name, choice):
+            await self.spool.publish(
+                InboundMessage(
+                    id=name,
+                    address=place.address,
+                    sender=place.sender,
+                    authority=authority,
+                    text=choice,
+                    answers=question.id,
+                )
+            )
 
     def _models(self) -> Models:
         return Models({"month": lambda: self.model}, "month", SessionModels(self.workspace))

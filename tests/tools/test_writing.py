@@ -217,6 +217,8 @@ async def test_what_must_not_be_remembered_is_refused_with_the_reason(tmp_path: 
     desk.put(path, "old: hunter2\nline\n")
     refusal = await desk.refusal("edit_file", path=path, old_text="line", new_text="new: hunter2")
     assert "it holds a password" in refusal
+    assert desk.person.questions == []
+    desk.person.answers.append("once")  # SOUL.md takes a yes
     await desk.call("edit_file", path=path, old_text="line", new_text="harmless")
     await desk.call("write_file", path="letter.md", content="hunter2")
     assert (desk.root / path).read_text() == "old: hunter2\nharmless\n"

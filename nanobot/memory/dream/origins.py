@@ -4,18 +4,15 @@ import re
 from collections.abc import Sequence
 
 from nanobot.authority import Origin
-from nanobot.memory.alike import content_words
 from nanobot.memory.dream.draft import SOUL, USER, Places
 from nanobot.memory.dream.evidence import Evidence
 from nanobot.memory.dream.refused import Refused
 from nanobot.memory.manners import without_manners
+from nanobot.memory.own_words import is_said, support
 from nanobot.memory.rules import is_rule
 
 _SUPPORT = 1 / 3
-_SUPPORT_OF_RULE = 1 / 2
 _HAN = re.compile("[\u3400-\u9fff]")
-_WHO = re.compile(r"\b(?:the )?(?:user|owner|member|group)(?:'s|s)?\b|用户|群里|主人", re.IGNORECASE)
-_LITERAL = re.compile(r"https?://[^\s`'\"<>]+|`[^`\n]+`|\d+")
 
 
 def check_origin(places: Places, path: str, evidence: Evidence, brought: Sequence[str]) -> None:
@@ -46,25 +43,13 @@ def _without_own(text: str, places: Places, evidence: Evidence) -> str:
 def check_support(texts: Sequence[str], said: str) -> None:
     """Raise Refused for a text that the evidence does not speak of at all. Across languages this cannot be told."""
     for text in texts:
-        if bool(_HAN.search(text)) == bool(_HAN.search(said)) and _support(text, said) < _SUPPORT:
+        if bool(_HAN.search(text)) == bool(_HAN.search(said)) and support(text, said) < _SUPPORT:
             raise Refused("unsupported", f"What it rests on does not say: {text[:80]!r}. Leave it out.")
-
-
-def without_who(text: str) -> str:
-    """A text without whom it is about: nobody calls themselves "the user"."""
-    return _WHO.sub(" ", text)
 
 
 def _check_rule(text: str, evidence: Evidence) -> None:
     """An owner must have said it, in about these words; addresses, commands and numbers exactly so."""
     if evidence.origin is not Origin.OWNER:
         raise Refused("rule", f"{text[:80]!r} tells you what to do, and no owner said so. Leave it out.")
-    literals = _LITERAL.findall(text)
-    said = evidence.owner_words
-    if _support(text, said) < _SUPPORT_OF_RULE or not all(literal.strip("`") in said for literal in literals):
+    if not is_said(text, evidence.owner_words):
         raise Refused("rule", f"{text[:80]!r} tells you what to do, in words that no owner used. Leave it out.")
-
-
-def _support(text: str, said: str) -> float:
-    words = content_words(without_who(text))
-    return len(words & content_words(said)) / len(words) if words else 1.0
