@@ -8,6 +8,8 @@ from nanobot.bus.spool import Spool
 from nanobot.messages import InboundMessage, OutboundMessage
 from nanobot.ports import Found, Meant, Piece, Trouble
 
+_COMMAND = "/forget"
+
 OpenSpool = Callable[[], AbstractAsyncContextManager[Spool]]
 
 
@@ -28,7 +30,7 @@ class ErasableSpool:
         if not self._path.exists():
             return Found()
         async with self._open() as spool:
-            count = await spool.count(_meant(meant)) + len(await _marks(spool, meant))
+            count = await spool.count(_counted(meant)) + len(await _marks(spool, meant))
         return Found(count, [Piece(str(self._path))] if count else [])
 
     async def erase(self, meant: Meant) -> None:
@@ -44,6 +46,12 @@ async def _marks(spool: Spool, meant: Meant) -> list[str]:
     """The bookmarks that tell it: whose they are, they do not say, so that only the owner reaches them."""
     marks = await spool.marks("") if meant.of_owner else {}
     return [name for name, value in marks.items() if meant.traces.stand_in(value.encode("utf-8", "replace"))]
+
+
+def _counted(meant: Meant) -> Callable[[InboundMessage | OutboundMessage | Trouble], bool]:
+    """What is told to people: not the command that asks for it, which is gone by itself when it is answered."""
+    is_meant = _meant(meant)
+    return lambda item: is_meant(item) and not (isinstance(item, InboundMessage) and item.text.startswith(_COMMAND))
 
 
 def _meant(meant: Meant) -> Callable[[InboundMessage | OutboundMessage | Trouble], bool]:

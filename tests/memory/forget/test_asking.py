@@ -6,12 +6,13 @@ from dataclasses import replace
 import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
+from nanobot.bus.spool import Spool
 from nanobot.commands.forget import VALID, forget_command, forget_lines
 from nanobot.commands.router import Answer, Call
 from nanobot.i18n import Language
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
 from nanobot.transcript import Message
-from tests.memory.forget.household import OWNER_TELEGRAM, SECRET, Household, answer, user
+from tests.memory.forget.household import OWNER_TELEGRAM, SECRET, Household, answer, inbound, user
 
 GROUP = Authority(Role.MEMBER, Scope.group("telegram", "-9"), Origin.PERSON)
 
@@ -60,6 +61,28 @@ async def test_it_is_shown_with_a_yes_and_a_no_and_gone_with_the_yes(chat: Chat)
     assert done.text.startswith("Forgotten:")
     assert chat.house.holding(SECRET) == ["workspace/.nanobot/state/spool.db"]  # a member's own message waits there
     assert [message.text for message in chat.sent] == ["I am forgetting it. For a moment I answer nobody …"]
+
+
+async def test_what_is_counted_and_not_shown_is_told_as_more(chat: Chat) -> None:
+    await chat.house.say("cli:long", *(line for n in range(7) for line in _turn(n)))
+
+    shown = await chat.type("tulips")
+    chinese = await chat.type("tulips", language="zh")
+
+    rows = shown.text.split("\n")
+    start = next(number for number, row in enumerate(rows) if row.startswith("- messages in conversations: "))
+    count = int(rows[start].rpartition(" ")[2])
+    assert rows[start + 5] == f"  - … and {count - 4} more."
+    assert f"  - ……还有 {count - 4} 条。" in chinese.text
+
+
+async def test_the_command_that_asks_for_it_is_not_counted(house: Household) -> None:
+    async with Spool(house.space.spool, house.clock) as spool:
+        await spool.publish(inbound("f1", "/forget the axolotl"))
+
+    shown = await Chat(house).type("the axolotl")
+
+    assert "nothing to forget" in shown.text
 
 
 async def test_a_no_keeps_everything_and_ends_the_question(chat: Chat) -> None:
