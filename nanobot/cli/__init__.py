@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from nanobot import __version__
-from nanobot.cli.settings import home_of
 from nanobot.errors import ConfigError, NanobotError
 
 _FAMILIES = ("chat", "gateway", "status", "pair", "sessions", "model", "config", "doctor", "recall", "memory", "dream")
@@ -116,17 +115,7 @@ def _cannot_write(reason: str) -> int:
 
 
 def _report(bug: Exception, args: argparse.Namespace) -> int:
-    import traceback
-    from datetime import UTC, datetime
+    from nanobot.cli.bugs import noted
 
-    try:
-        log = home_of(args).log
-        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        log.touch(mode=0o600)
-        with log.open("a", encoding="utf-8") as file:
-            file.write(f"{datetime.now(UTC).isoformat()} ERROR nanobot.cli\n{''.join(traceback.format_exception(bug))}")
-        where = f"the details are in {log}"
-    except (OSError, NanobotError) as error:
-        where = f"the details could not be logged ({error})"
-    print(f"nanobot: this should not have happened ({type(bug).__name__}); {where}", file=sys.stderr)
+    print(f"nanobot: this should not have happened ({type(bug).__name__}); {noted(bug, args)}", file=sys.stderr)
     return 1

@@ -37,7 +37,7 @@ _ISSUED: Sequence[tuple[SecretKind, re.Pattern[str]]] = (
               gh[pousr]_[A-Za-z0-9]{20,} | github_pat_\w{20,} | glpat-[\w-]{16,}
             | xox[abeprs]-[\w-]{10,} | xapp-[\w-]{10,}               # Slack
             | npm_[A-Za-z0-9]{30,} | pypi-AgE[\w-]{20,} | ya29\.[\w-]{20,}
-            | \d{6,12}:[\w-]{32,}                                    # Telegram bots
+            | (?:bot)?\d{6,12}:[\w-]{32,}                            # Telegram bots, also in an address
             | (?=[\w.-]{0,60}\d)[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}      # Discord bots
             | eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*                     # JSON web tokens
             | (?i:bearer)[ ]+(?=\S{0,200}\d)[\w.~+/=-]{16,}

@@ -77,17 +77,26 @@ class _Json(logging.Formatter):
         return json.dumps(row, ensure_ascii=False)
 
 
+class Mask:
+    """Takes secrets out of texts, also as they stand in addresses and in JSON."""
+
+    def __init__(self, secrets: Collection[str]) -> None:
+        forms = {form for secret in secrets for form in (secret, quote(secret, safe=""), json.dumps(secret)[1:-1])}
+        self._secrets = sorted(forms, key=len, reverse=True)  # one may be a part of another
+
+    def __call__(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, MASK)
+        return text
+
+
 class _Masked(logging.Formatter):
     """Another formatter's lines, tracebacks included, with every secret taken out."""
 
     def __init__(self, lines: logging.Formatter, secrets: Collection[str]) -> None:
         super().__init__()
         self._lines = lines
-        forms = {form for secret in secrets for form in (secret, quote(secret, safe=""), json.dumps(secret)[1:-1])}
-        self._secrets = sorted(forms, key=len, reverse=True)  # one may be a part of another
+        self._mask = Mask(secrets)
 
     def format(self, record: logging.LogRecord) -> str:
-        text = self._lines.format(record)
-        for secret in self._secrets:
-            text = text.replace(secret, MASK)
-        return text
+        return self._mask(self._lines.format(record))

@@ -109,6 +109,25 @@ def test_a_bug_is_one_sentence_here_and_a_traceback_in_a_private_log(
     assert (log.stat().st_mode & 0o777, private_home.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
+def test_no_secret_is_written_down_with_a_bug(private_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, token = "moonlight-and-roses", "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1"
+    private_home.mkdir(exist_ok=True)
+    (private_home / "config.yaml").write_text(
+        f"models: {{mine: {{base_url: 'http://127.0.0.1:9', model: m, api_key: {key}}}}}\n", encoding="utf-8"
+    )
+
+    def fail(_: argparse.Namespace) -> int:
+        raise RuntimeError(f"http://user:{key}@127.0.0.1/ and https://api.telegram.org/bot{token}/getMe")
+
+    _with(monkeypatch, fail)
+    assert main(["config", "check"]) == 1
+    logged = (private_home / "nanobot.log").read_text()
+    assert "RuntimeError: http://user:" in logged
+    assert "getMe" in logged
+    assert key not in logged
+    assert token not in logged
+
+
 def test_a_bug_is_told_even_when_it_cannot_be_logged(
     private_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
