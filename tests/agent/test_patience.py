@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from nanobot.agent.patience import PAUSE
+from nanobot.agent.patience import PAUSE, PatientBus
+from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.bus.memory import MemoryBus
 from nanobot.errors import StoreError
-from nanobot.messages import InboundMessage, OutboundMessage
-from tests.fakes.bot import Bot
+from nanobot.messages import InboundMessage, OutboundMessage, Sender
+from tests.fakes.bot import ADDRESS, Bot
+from tests.fakes.clock import FakeClock
 from tests.fakes.llm import ScriptedLLM, says
 
 
@@ -56,3 +58,19 @@ async def test_while_the_disk_is_full_messages_wait_and_afterwards_they_are_answ
 
     assert answer.text == "Here I am."
     assert not bot.dispatcher.trouble
+
+
+async def test_as_long_as_anything_waits_for_the_disk_that_is_the_trouble() -> None:
+    disk, clock = FullDisk(), FakeClock()
+    bus = PatientBus(disk, clock)
+    waiting = [
+        asyncio.create_task(bus.finish([], None)),
+        asyncio.create_task(bus.finish([], None)),
+    ]
+    await clock.sleeping(2)
+    disk.is_full = False
+    await bus.begin(InboundMessage(id="2", address=ADDRESS, sender=Sender("1"), authority=OWNER_IN_TERMINAL, text="hi"))
+    assert "No space left" in bus.trouble
+    clock.advance(PAUSE)
+    await asyncio.gather(*waiting)
+    assert not bus.trouble

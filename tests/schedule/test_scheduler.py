@@ -1,5 +1,6 @@
 import asyncio
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,7 +9,9 @@ import pytest
 from nanobot.ops.clock import SystemClock
 from nanobot.ports import Cron, Every
 from nanobot.schedule.scheduler import Scheduler
+from nanobot.store import job_times
 from nanobot.store.job_times import JobTimesFile
+from nanobot.store.state import write_state
 from tests.fakes.clock import FakeClock
 
 GUARD = 30
@@ -106,3 +109,22 @@ async def test_a_rule_that_was_missed_is_overdue_also_if_it_never_came_true_whil
 
     await done.acquire()
     assert done.locked()
+
+
+async def test_of_two_jobs_that_begin_at_once_both_times_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, began = tmp_path / "job_times.json", datetime(2026, 11, 30, 9, tzinfo=UTC)
+    times, second_is_noted = JobTimesFile(path), threading.Event()
+
+    def slow_at_first(path: Path, content: Mapping[str, str]) -> None:
+        if "b" not in content:
+            second_is_noted.wait(0.05)  # enough for another thread to write before this one, if it may
+        write_state(path, content)
+        second_is_noted.set()
+
+    monkeypatch.setattr(job_times, "write_state", slow_at_first)
+    await asyncio.gather(times.note("a", began), times.note("b", began))
+
+    assert JobTimesFile(path).last("b") == began
+    assert JobTimesFile(path).last("a") == began

@@ -174,6 +174,18 @@ async def test_an_edit_corrects_what_was_said(scene: Scene) -> None:
     assert edit.id.startswith(f"{first.id}:edit:")
 
 
+async def test_two_edits_in_the_same_second_are_two(scene: Scene) -> None:
+    message = scene.owner().says("buy mlik")
+    scene.owner().edits(message, "buy milk", edit_date=1_800_000_000)
+    scene.owner().edits(message, "buy oat milk", edit_date=1_800_000_000)
+
+    async with scene.listening():
+        _, one, two = [await scene.hears() for _ in range(3)]
+
+    assert [one.text, two.text] == ["buy milk", "buy oat milk"]
+    assert one.id != two.id
+
+
 @pytest.mark.parametrize(
     ("content", "text"),
     [
