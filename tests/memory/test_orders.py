@@ -43,8 +43,8 @@ async def desk(tmp_path: Path) -> Desk:
 async def happens(desk: Desk, message: Message) -> None:
     """In the running turn of the owner."""
     line = Message(
-        role=message.role, id="x", at="2026-03-02T10:15:01Z", turn="t1", content=message.content or "x", tool_call_id="c",
-        origin=message.origin, quotes=message.quotes, reminded=message.reminded,
+        role=message.role, id="x", at="2026-03-02T10:15:01Z", turn="t1", content=message.content or "x",
+        tool_call_id="c", origin=message.origin, quotes=message.quotes, reminded=message.reminded,
     )  # fmt: skip
     await desk.sessions.append(await desk.sessions.load("cli:main"), line)
 

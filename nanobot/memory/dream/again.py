@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nanobot.memory.alike import content_words, difference, overlap
 from nanobot.memory.dream.evidence import Spoken
-from nanobot.memory.own_words import without_who
 from nanobot.memory.dream.refused import Refused
+from nanobot.memory.own_words import without_who
 from nanobot.memory.recall.synonyms import synonyms
 from nanobot.memory.tombstones import Tombstone
 
