@@ -297,8 +297,10 @@ def test_an_unknown_key_is_an_error_with_a_suggestion(text: str, message: str, r
         ("agent:\n\tmax_steps: 3\n", ", line 2: is indented with a tab; YAML wants spaces"),
         ("agent:\n  max_steps: 3\n\twhile_busy: steer\n", "tab"),
         ("model: a\nagent: {}\nmodel: b\n", ", line 3: the key model stands here for the second time (first on line 1"),
-        ("agent: {max_steps: 3\n", "is not YAML"),
-        ("model: 'main\n", "is not YAML"),
+        ("agent: {max_steps: 3\n", ", line 1: is not YAML"),
+        ("model: a\nmodels: [a", ", line 2: is not YAML"),
+        ("model: 'main\n\n", ", line 1: is not YAML"),
+        ("telegram: {\n  token: ${T}\n}\n", ", line 2: is not YAML"),
         ("model: @main\n", "a value that begins with @ must stand in quotes"),
         ("telegram: {owners: [*]}\n", "a value that begins with * must stand in quotes"),
         ("telegram: {token: ${T}}\n", "into quotes inside of braces and brackets"),
@@ -319,6 +321,11 @@ def test_a_text_that_is_no_configuration_is_refused(
 ) -> None:
     assert str(home.config) in refuses(text)
     assert message in refuses(text)
+
+
+def test_an_empty_secret_is_said_to_be_empty(refuses: Callable[..., str]) -> None:
+    assert refuses("telegram: {token: ''}").endswith("; it is empty")
+    assert refuses("telegram: {token: 'a b'}").endswith("; it is something else, which is not shown")
 
 
 def test_aliases_of_aliases_cannot_fill_the_memory(refuses: Callable[..., str]) -> None:

@@ -11,7 +11,7 @@ from nanobot.commands.history_words import told
 from nanobot.commands.memory import EVERYTHING, View
 from nanobot.commands.memory_pages import Page, page_named
 from nanobot.commands.router import Call
-from nanobot.i18n import Language
+from nanobot.i18n import Language, say
 from nanobot.memory.keeping import Asked
 from nanobot.memory.notebook import Notebook
 from nanobot.messages import Address, InboundMessage, Sender
@@ -44,11 +44,11 @@ class MemoryShell:
     async def do(self, args: Sequence[str]) -> ShellAnswer:
         """`args`: the language, the scope, then show [NAME] | why WORDS | log [N|ID] | restore [ID] | undo ID."""
         language, scope, action, *words = args
+        in_language: Language = "zh" if language == "zh" else "en"
         if scope not in (known := await self._scopes()):
-            text = f"There is no memory called {scope!r}. There are: {', '.join(sorted(known))}."
+            text = say("shell.no_such_memory", in_language, scope=scope, known=", ".join(sorted(known)))
             return ShellAnswer(text, failed=True, data={"error": "scope", "detail": scope})
         authority = Authority(Role.OWNER, Scope(scope), Origin.OWNER)
-        in_language: Language = "zh" if language == "zh" else "en"
         if action == _SHOW:
             return await self._show(" ".join(words), authority, in_language)
         asking = Asking(Asked(SHELL.session_key, authority), in_language, lambda what: _typed(what, authority.scope))

@@ -28,4 +28,4 @@ def _list(models: Models, key: str, call: Call) -> Answer:
     others = [name for name in models.names if name != info.preset]
     if not others:
         return Answer(f"{text}\n{call.say('command.only_model')}")
-    return Answer(text, [Button(name, f"/model {name}") for name in others])
+    return Answer(f"{text}\n{call.say('command.other_model')}", [Button(name, f"/model {name}") for name in others])

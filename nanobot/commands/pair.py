@@ -10,6 +10,7 @@ from nanobot.commands.router import Answer, Call, Command
 from nanobot.i18n import Language, say
 from nanobot.messages import Address, OutboundMessage
 from nanobot.people.people import MACHINE, People
+from nanobot.people.standing import TERMINAL
 from nanobot.people.trouble import PairingError
 from nanobot.ports.people import Listening
 
@@ -17,9 +18,6 @@ Send = Callable[[OutboundMessage], Awaitable[None]]
 
 USUAL: Listening = "reply"
 """How a group is served whose owner says no more than that it is to be served."""
-
-TERMINAL = "cli"
-"""The channel of the terminal: who types there is at the machine."""
 
 _LONGEST_NAME = 40
 
@@ -163,9 +161,9 @@ class Pairing:
                 paired.pop((channel, user_id), None)
         for person in paired.values():
             who = _who(person.channel, person.id, person.name)
-            by = asker.say("machine") if person.by == MACHINE else person.by
             role = asker.say(person.role.value)
-            yield "- " + asker.say("person", who=who, role=role, at=f"{person.at:%Y-%m-%d}", by=by)
+            sentence = "person_machine" if person.by == MACHINE else "person"
+            yield "- " + asker.say(sentence, who=who, role=role, at=f"{person.at:%Y-%m-%d}", by=person.by)
 
     def _groups(self, asker: Asker) -> Iterator[str]:
         titles = {(channel, each): "" for channel, says in self._people.configured.items() for each in says.groups}

@@ -79,7 +79,7 @@ class Single(Generic[T]):
             node.fail(node.unset)
         if not isinstance(node, Scalar) or node.is_null or (self.quotes and node.truth is not None):
             node.fail(f"must be {self.words}; it is {node}")
-        shown = "something else, which is not shown" if self.secret else node
+        shown = "something else, which is not shown" if self.secret and node.text else node
         if not self.quotes and not node.plain:
             node.fail(f"must be {self.words}, without quotes; it is {shown}")
         try:

@@ -142,6 +142,10 @@ class _Builder:
         raise ConfigError(f"{self._source}, line {event.start_mark.line + 1}: {text}")
 
 
+_TO_BE_CLOSED = ("while parsing a flow sequence", "while parsing a flow mapping", "while scanning a quoted scalar")
+"""libyaml's words for what begins with a bracket, a brace or a quotation mark."""
+
+
 def _is(event: Any, kind: str) -> bool:
     return type(event).__name__ == f"{kind}Event"
 
@@ -167,5 +171,8 @@ def _explain(text: str, source: str, error: Any) -> str:
         return f'{where}: is not YAML: {error.problem}; put "${{…}}" into quotes inside of braces and brackets'
     if begins := _INDICATOR.search(typed[max(0, mark.column - 1) : mark.column + 1]):  # libyaml points behind some
         return f"{where}: a value that begins with {begins[0]} must stand in quotes"
+    if error.context in _TO_BE_CLOSED:  # what was not closed is noticed later, somewhere
+        began = f"{source}, line {error.context_mark.line + 1}"
+        return f"{began}: is not YAML: {error.problem} ({error.context} that begins here)"
     context = f" ({error.context})" if error.context else ""
     return f"{where}: is not YAML: {error.problem}{context}"

@@ -60,7 +60,7 @@ async def test_an_owner_hears_of_channels_what_waits_and_what_could_not_be_deliv
         "gateway again.",
         "Messages: 2 to be answered, 1 being answered, 3 to be delivered.",
         "The oldest of them has waited 2 min.",
-        "- 2026-03-02 10:15: I could not deliver a message to telegram:42. The person blocked the bot.",
+        "- 2026-03-02 10:15: I could not deliver a message to telegram:42. What came back: The person blocked the bot.",
         "When you have seen these: /status seen",
     ]
 
