@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from nanobot.agent.archive import Archive
 from nanobot.agent.context import ContextBuilder, Part, Prompt
-from nanobot.agent.conversation import Conversations, Interruption
+from nanobot.agent.conversation import Conversation, Conversations, Interruption
 from nanobot.agent.models import Models
 from nanobot.agent.past import Past
 from nanobot.agent.room import Room
@@ -25,13 +25,17 @@ from nanobot.memory.setbacks import Setback
 from nanobot.memory.shelves import Shelves
 from nanobot.memory.wishes import remember_request
 from nanobot.messages import Address, InboundMessage, OutboundMessage
-from nanobot.ports import ModelInfo, Tool
+from nanobot.ports import LLM, ModelInfo, Tool
+from nanobot.tokens import TokenEstimator
 from nanobot.trace import at_work_on
 from nanobot.uncancelled import to_the_end
 
 log = logging.getLogger(__name__)
 
 IsStopping = Callable[[], bool]
+
+LOOK = 50
+"""After so many messages that nobody answers is looked whether the window must move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +81,7 @@ class Agent:
 
     async def _run(self, turn: Turn, join: Join, is_stopping: IsStopping) -> OutboundMessage | None:
         llm, tokens = self._models.get(turn.address.session_key)
-        tools = () if llm.info.compact else self._tools
-        room = Room(llm.info, tokens, tokens.count_request([tool.spec for tool in tools]), self._limits.compact_at)
+        room, loop = self._room(llm, tokens), Loop(llm, self._tools_of(llm.info), max_steps=self._limits.max_steps)
         run = RunningTurn(turn, self._conversations, self._context, self._archive, room, join)
         try:
             past = await to_the_end(run.begin())
@@ -88,7 +91,7 @@ class Agent:
             await self._context.refresh(turn.scope)
             self._tell_of_files(turn, llm.info)
             with at_work_on(f"turn {turn.id}"):
-                answer = await self._answer(run, Loop(llm, tools, max_steps=self._limits.max_steps), turn)
+                answer = await self._answer(run, loop, turn)
             return self._telling(past, turn, answer)
         except asyncio.CancelledError:
             await to_the_end(run.broken("stopped" if is_stopping() else "interrupted"))
@@ -131,6 +134,24 @@ class Agent:
             if not (again and conversation.past(message.id)):
                 await self._archive.enter(conversation, message.authority.scope)
                 await conversation.record(heard(message, self._context.runtime(message)), turn)
+                if conversation.length % LOOK == 0:
+                    await self._make_room(conversation, message.authority.scope)
+
+    def _room(self, llm: LLM, tokens: TokenEstimator) -> Room:
+        tools = tokens.count_request([tool.spec for tool in self._tools_of(llm.info)])
+        return Room(llm.info, tokens, tools, self._limits.compact_at)
+
+    def _tools_of(self, model: ModelInfo) -> Sequence[Tool]:
+        """What a model is told about; small ones know of none."""
+        return () if model.compact else self._tools
+
+    async def _make_room(self, conversation: Conversation, scope: Scope) -> None:
+        """What nobody answers fills the view as well; it would grow until somebody talks to the bot."""
+        llm, tokens = self._models.get(conversation.key)
+        await self._context.refresh(scope)
+        with suppress(PromptTooBigError, StoreError):  # what was said is kept; whoever is answered next is told
+            room = self._room(llm, tokens).left(self._context.prompt(llm.info, scope))
+            await self._archive.make_room(conversation, room, tokens)
 
     async def status(self, address: Address, scope: Scope) -> tuple[int, int, Prompt]:
         """Of a session: the messages that are replayed, their tokens, and the prompt that goes before them."""

@@ -82,6 +82,11 @@ class Conversation:
         over = self._session.messages[: len(self._session.messages) - len(self._tail())]
         return over[-1].id if over else ""
 
+    @property
+    def length(self) -> int:
+        """How many messages there are from `first` on."""
+        return len(self._session.messages) - self._session.along
+
     def holds(self, session: Session) -> bool:
         """Whether this is the conversation of that very session, not of one that was loaded anew."""
         return self._session is session

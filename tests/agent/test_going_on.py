@@ -14,7 +14,7 @@ from nanobot.bus.spool import Spool
 from nanobot.history import INTERRUPTED, NOT_ALLOWED
 from nanobot.i18n import Language, say
 from nanobot.messages import Attachment, Button, InboundMessage, OutboundMessage, Progress, Quote, Sender
-from nanobot.ports import LLM, Asker, Caller, Delivery, Tool, ToolResult, ToolSpec
+from nanobot.ports import LLM, Asker, Caller, Delivery, ModelInfo, Tool, ToolResult, ToolSpec
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
 from tests.fakes.bot import ADDRESS, Bot
@@ -283,6 +283,19 @@ async def test_what_a_group_says_among_itself_is_kept_and_not_answered(tmp_path:
     assert [message.content for message in llm.requests[0].messages[1:]] == ["lunch?", "hi bot"]
     assert "not to you" in (llm.requests[0].messages[1].context or "")
     assert "Family" in (llm.requests[0].messages[2].context or "")
+
+
+async def test_what_a_group_says_leaves_the_view_also_if_nobody_ever_talks_to_the_bot(tmp_path: Path) -> None:
+    small = ModelInfo("small", "small-1", 4_000, 500)
+    async with life(tmp_path, ScriptedLLM(says("Hi all"), info=small)) as bot:
+        for number in range(300):
+            await bot.bus.publish(said(f"m{number}", f"what I had for lunch on day {number}: soup", to_bot=False))
+        await recorded(bot, "what I had for lunch on day 299: soup")
+        session = await bot.store.load(ADDRESS.session_key)
+
+    assert session.messages[-1].content == "what I had for lunch on day 299: soup"
+    assert len(session.messages) < 150
+    assert len(await kept(bot)) == 300
 
 
 async def test_what_is_quoted_is_marked_and_lowers_what_is_made_of_it(tmp_path: Path) -> None:
