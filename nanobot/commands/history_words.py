@@ -32,6 +32,9 @@ LONGEST_LABEL = 60
 MOST_OF_DIFF = 3000
 """Characters; a phone's screen holds some 800."""
 
+_BULLET = re.compile(r"^([+-])\s*[-*+]\s+")
+"""How a line begins that came or went and stands in a list: "+- the roses are red"."""
+
 _SIGNS: Mapping[str, str] = {"add": "+", "remove": "−", "delete": "−"}
 _SHORT = 7  # digits of an id, as people know it from git
 
@@ -126,11 +129,11 @@ def _log(entries: Sequence[Entry], asking: Asking) -> Iterator[str]:
 
 def _listed(entry: Entry, asking: Asking) -> Iterator[str]:
     """A version in a list: what it is, and the most of what it did."""
-    yield f"`{_id(entry)}` {_at(entry)} · {_kind(entry, asking)}"
+    yield f"- `{_id(entry)}` {_at(entry)} · {_kind(entry, asking)}"
     rows = _did(entry, asking)
-    yield from (f"  {row}" for row in rows[:MOST_OPERATIONS])
+    yield from (f"  - {row}" for row in rows[:MOST_OPERATIONS])
     if len(rows) > MOST_OPERATIONS:
-        yield f"  {asking.say('more', count=len(rows) - MOST_OPERATIONS)}"
+        yield f"  - {asking.say('more', count=len(rows) - MOST_OPERATIONS)}"
 
 
 def _did(entry: Entry, asking: Asking) -> Sequence[str]:
@@ -171,9 +174,9 @@ def _shown(entry: Entry, diffs: Sequence[FileDiff], asking: Asking) -> Iterator[
         yield _fenced("\n".join(kept))
         if len(lines) > len(kept):
             yield asking.say("more_changes", count=len(lines) - len(kept))
-    yield asking.say(
-        "take_back", undo=asking.command("undo", _id(entry)), restore=asking.command("restore", _id(entry))
-    )
+    if entry.version.parent is not None:
+        undo, restore = asking.command("undo", _id(entry)), asking.command("restore", _id(entry))
+        yield asking.say("take_back", undo=undo, restore=restore)
 
 
 def _changes(diff: FileDiff, asking: Asking) -> Sequence[str]:
@@ -181,7 +184,7 @@ def _changes(diff: FileDiff, asking: Asking) -> Sequence[str]:
     if diff.before != diff.after and not patch(diff):
         return [asking.say("no_text")]
     lines = list(unified_diff(_read(diff.before), _read(diff.after), n=0, lineterm=""))[2:]
-    told = [_cut(cleaned(line), LONGEST_LINE) for line in lines if re.match(r"[+-]\s*\S", line)]
+    told = [_short(_BULLET.sub(r"\1 ", line)) for line in lines if re.match(r"[+-]\s*\S", line)]
     return told or [asking.say("only_comments")]
 
 
@@ -211,6 +214,7 @@ def _receipt(receipt: Receipt, asking: Asking) -> Iterator[str]:
         yield asking.say("conflicts", version=version)
         for conflict in receipt.conflicts:
             yield f"- {conflict.path}: {' / '.join(_short(bare(line)) for line in conflict.lines[:MOST_OPERATIONS])}"
+        yield ""
         yield asking.say("conflicts_then", restore=asking.command("restore", version))
         return
     if not receipt.version:

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from nanobot.authority import Scope
 from nanobot.errors import VersionError
 from nanobot.memory import commits
-from nanobot.memory.alike import overlap
+from nanobot.memory.alike import content_words, overlap
 from nanobot.memory.commits import Commit, Kind, Operation
 from nanobot.memory.dream.draft import Places
 from nanobot.memory.facts import bare
@@ -22,7 +22,8 @@ LATEST = 10
 """Versions that are told where nobody says how many."""
 
 _SKILLS = "skills"
-_ALIKE = 0.5
+_ALIKE, _SHARED = 0.5, 1 / 3
+"""Shares of the words of the shorter and of the longer one of two lines about the same."""
 
 
 @dataclass(frozen=True)
@@ -123,11 +124,18 @@ def _seen_in(diff: FileDiff) -> Iterator[Operation]:
     old, new = _lines(diff.before), _lines(diff.after)
     gone = [line for line in old if line not in new]
     for line in (line for line in new if line not in old):
-        before = next((other for other in gone if overlap(line, other) >= _ALIKE), "")
+        alike = [other for other in gone if _is_about_the_same(line, other)]
+        before = max(alike, key=lambda other: overlap(line, other), default="")
         if before:
             gone.remove(before)
         yield Operation("replace" if before else "add", diff.path, line, before)
     yield from (Operation("remove", diff.path, line) for line in gone)
+
+
+def _is_about_the_same(one: str, other: str) -> bool:
+    """Whether one says what the other said, be it otherwise. A word that both have makes no pair of two long lines."""
+    mine, yours = content_words(one), content_words(other)
+    return overlap(one, other) >= _ALIKE and len(mine & yours) >= _SHARED * max(len(mine), len(yours))
 
 
 def _lines(side: bytes | None) -> Collection[str]:

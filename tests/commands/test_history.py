@@ -47,9 +47,9 @@ async def test_the_log_tells_dreams_from_hand_edits_and_from_what_was_asked_for(
         "Dream",
         "what was there when the history began",
     ]
-    assert "  new in MEMORY.md: my dog is called Pixel" in lines
-    assert "  USER.md: likes coffee (before: likes tea)" in lines
-    assert f"`{dream}` 2026-03-02 10:15 · Dream" in lines
+    assert "  - new in MEMORY.md: my dog is called Pixel" in lines
+    assert "  - USER.md: likes coffee (before: likes tea)" in lines
+    assert f"- `{dream}` 2026-03-02 10:15 · Dream" in lines
     assert len((await ada.says("/dream_log 1")).splitlines()) < len(lines)
 
 
@@ -58,7 +58,7 @@ async def test_one_change_is_shown_line_by_line_in_both_spellings(ada: Historian
 
     text = await ada.says(f"/dream-log {dream}")
 
-    assert "```diff\n+- the standup is at 9:30 (2026-03-02)\n```" in text.replace("+## Remembered\n", "")
+    assert "```diff\n+ the standup is at 9:30 (2026-03-02)\n```" in text.replace("+## Remembered\n", "")
     assert "Read summary 1 of what was said." in text
     assert f"/dream-undo {dream}" in text
     assert text == await ada.says(f"/dream_log {dream[:5]}")
@@ -131,7 +131,7 @@ async def test_undoing_keeps_what_came_later_and_what_people_wrote(ada: Historia
     assert "standup" not in text
     assert "the shop opens at 8" in text
     assert "roses are white" in text
-    assert "I will not learn this again from the same words (1 noted)" in receipt
+    assert "I will not learn this again from the same words" in receipt
     await ada.says(f"/dream_undo {version_in(receipt)}")
     assert "the standup is at 9:30" in ada.bedroom.read(MEMORY)
     assert stones(ada) == []
@@ -251,6 +251,19 @@ async def test_the_beginning_cannot_be_undone(ada: Historian) -> None:
 
     assert "the history begins" in await ada.refuses(f"/dream-undo {base}")
     assert "the history begins" in await ada.refuses(f"/dream-restore {base}")
+    assert "/dream-" not in await ada.says(f"/dream-log {base}")
+
+
+async def test_a_line_that_came_replaced_only_one_about_the_same(ada: Historian) -> None:
+    doctor = "- My doctor is Dr. Wu; she has her practice by the dog park, wants calls before ten, and knows Pixel\n"
+    ada.bedroom.write(MEMORY, f"{BASE[MEMORY]}{doctor}")
+    await ada.says("/dream-log")
+
+    ada.bedroom.write(MEMORY, f"{BASE[MEMORY]}- my dog is Pixel\n")
+
+    lines = (await ada.says("/dream-log 1")).splitlines()
+    assert "  - new in MEMORY.md: my dog is Pixel" in lines
+    assert not any("before:" in line for line in lines)
 
 
 async def test_while_memory_is_dreamt_about_nothing_is_taken_back(ada: Historian) -> None:
