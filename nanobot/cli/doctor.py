@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from nanobot.cli.doctor_memory import memory_checks
 from nanobot.cli.doctor_platforms import platform_checks
 from nanobot.cli.settings import config_path_of, home_of, language_here, loaded_of, workspace_of
+from nanobot.cli.telling import tell
 from nanobot.errors import ConfigError
 
 if TYPE_CHECKING:  # what looks at sockets and files is not needed for `nanobot --help`
@@ -44,10 +45,10 @@ def run(args: argparse.Namespace) -> int:
             seen[finding.verdict] += 1
             said = say(finding.sentence, language, **finding.values)
             verdict = say(f"doctor.{finding.verdict}", language)
-            print(say("doctor.line", language, verdict=verdict, title=say(check.title, language), said=said))
+            tell(say("doctor.line", language, verdict=verdict, title=say(check.title, language), said=said))
     problems, warnings = seen[Verdict.PROBLEM], seen[Verdict.WARNING]
     summary = "some_problems" if problems else "some_warnings" if warnings else "all_well"
-    print(say(f"doctor.{summary}", language, problems=problems, warnings=warnings))
+    tell(say(f"doctor.{summary}", language, problems=problems, warnings=warnings))
     return 1 if problems else 0
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from nanobot.cli.memory import add_history
 from nanobot.cli.settings import config_of, home_of, language_here
+from nanobot.cli.telling import tell
 
 if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
     from nanobot.commands.router import Answer
@@ -31,11 +32,9 @@ def run(args: argparse.Namespace) -> int:
     """Dream, and print what changed; 1 if it did not work."""
     import asyncio
 
-    from nanobot.channels.terminal.clean import printable
-
     config = config_of(args)
     answer = asyncio.run(_dream(config, args))
-    print(printable(answer.text), file=sys.stderr if answer.failed else sys.stdout)
+    tell(answer.text, failed=answer.failed)
     return 1 if answer.failed else 0
 
 

@@ -5,6 +5,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from nanobot.cli.settings import config_of, home_of, language_here
+from nanobot.cli.telling import tell
 
 if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -46,21 +47,20 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run(config: "Config", args: argparse.Namespace, words: "Sequence[str]") -> int:
-    from nanobot.channels.terminal.clean import printable
     from nanobot.commands.forget_shell import EVERY_SCOPE
 
     language, scope = language_here(config.language), args.scope or EVERY_SCOPE
     async with _opened(config, args) as do:
         asked = await do([language, scope, *words])
-        print(printable(asked.text), file=sys.stderr if asked.failed else sys.stdout, flush=True)
+        tell(asked.text, failed=asked.failed)
         if not asked.token:
             return 1
         if not args.yes and (refused := _refused(args, asked, language)):
             await do([language, scope, "no", asked.token])
-            print(refused, file=sys.stderr)
+            tell(refused, failed=True)
             return 1
         done = await do([language, scope, "yes", asked.token, str(asked.number or "")])
-    print(printable(done.text), file=sys.stderr if done.failed else sys.stdout)
+    tell(done.text, failed=done.failed)
     return 1 if done.failed else 0
 
 

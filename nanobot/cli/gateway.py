@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nanobot.cli.settings import config_of, config_path_of, home_of, language_here
+from nanobot.cli.telling import tell
 from nanobot.errors import ConfigError, WorkspaceError
 
 if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does without
@@ -73,4 +74,4 @@ async def _serve(config: "Config", home: "Home", language: "Language") -> int:
 
 def _tell(line: str) -> None:
     with suppress(OSError):  # whoever started it has stopped reading; that is no reason to end
-        print(line, flush=True)
+        tell(line)

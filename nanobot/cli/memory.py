@@ -1,11 +1,11 @@
 """`nanobot memory`: what is remembered, why, and how to take changes of it back."""
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from nanobot.cli.forget import add_forget
 from nanobot.cli.settings import config_of, home_of, language_here
+from nanobot.cli.telling import tell
 
 if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
     from collections.abc import Sequence
@@ -62,8 +62,6 @@ def run(args: argparse.Namespace) -> int:
     import asyncio
     import json
 
-    from nanobot.channels.terminal.clean import printable
-
     config = config_of(args)
     words = [args.words] if isinstance(args.words, str) else args.words or []
     if args.action == "show" and args.all:
@@ -72,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(answer.data, ensure_ascii=False, indent=2))
     else:
-        print(printable(answer.text), file=sys.stderr if answer.failed else sys.stdout)
+        tell(answer.text, failed=answer.failed)
     return 1 if answer.failed else 0
 
 

@@ -1,10 +1,10 @@
 """`nanobot pair`: who may talk to the bot on chat platforms."""
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
 from nanobot.cli.settings import config_of, language_here
+from nanobot.cli.telling import tell
 
 if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
     from collections.abc import Sequence
@@ -55,7 +55,6 @@ def run(args: argparse.Namespace) -> int:
     """Do it, and print what came of it; 1 if it could not be done."""
     import asyncio
 
-    from nanobot.channels.terminal.clean import printable
     from nanobot.ops.socket.client import NoGatewayError
 
     config = config_of(args)
@@ -64,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         answer = asyncio.run(_by_gateway(config, args.words(args), language))
     except NoGatewayError:
         answer = _here(config, args.words(args), language)
-    print(printable(answer.text), file=sys.stderr if answer.failed else sys.stdout)
+    tell(answer.text, failed=answer.failed)
     return 1 if answer.failed else 0
 
 

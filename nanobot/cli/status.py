@@ -2,10 +2,10 @@
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING
 
 from nanobot.cli.settings import config_of, home_of, language_here
+from nanobot.cli.telling import tell
 
 if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
     from collections.abc import Sequence
@@ -36,7 +36,6 @@ def run(args: argparse.Namespace) -> int:
     """Print it; 1 unless all is well."""
     import msgspec
 
-    from nanobot.channels.terminal.clean import printable
     from nanobot.commands.gateway import gateway_lines
     from nanobot.i18n import say
     from nanobot.ops.socket.client import NoGatewayError
@@ -48,17 +47,17 @@ def run(args: argparse.Namespace) -> int:
         told = _ask(config.workspace, [] if args.quiet else [language])
     except NoGatewayError:
         if not args.quiet:
-            print(say("gateway.none", language, workspace=config.workspace), file=sys.stderr)
+            tell(say("gateway.none", language, workspace=config.workspace), failed=True)
         if not args.quiet and not args.json and config.workspace.is_dir():
             for line in _about_memory(config, args, language):
-                print(printable(line))
+                tell(line)
         return NOT_WELL
     state = msgspec.convert(told, GatewayState)
     if args.json:
         print(json.dumps(told, ensure_ascii=False, indent=2))
     elif not args.quiet:
         for line in (*gateway_lines(state, language), *told["memory"]):
-            print(printable(line))
+            tell(line)
     return NOT_WELL if any(channel.is_red for channel in state.channels) else 0
 
 
