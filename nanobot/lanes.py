@@ -150,6 +150,16 @@ class Lanes:
         lane = self._lanes.get(key)
         return len(lane.waiting) if lane else 0
 
+    def queue(self, key: str) -> Sequence[InboundMessage]:
+        """What waits in a session, in order."""
+        lane = self._lanes.get(key)
+        return tuple(lane.waiting) if lane else ()
+
+    def ends_with(self, message: InboundMessage) -> bool:
+        """Whether the last message that waits in its session says the same, from the same person."""
+        queue = self.queue(message.address.session_key)
+        return bool(queue) and (queue[-1].text, queue[-1].sender.id) == (message.text, message.sender.id)
+
     def is_busy(self, key: str) -> bool:
         """Whether a message of this session is being handled or waits for a place."""
         lane = self._lanes.get(key)

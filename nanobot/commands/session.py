@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from nanobot.agent.agent import Agent, too_long, unreadable
 from nanobot.agent.models import Models
 from nanobot.authority import Role
-from nanobot.commands.router import Answer, Call, Command
+from nanobot.commands.router import Answer, Call, Command, parse
 from nanobot.errors import LLMErrorKind
 from nanobot.lanes import Lanes
 from nanobot.memory.consolidator import Archiving
@@ -63,9 +63,16 @@ def compact_command(agent: Agent) -> Command:
 
 def stop_command(lanes: Lanes) -> Command:
     async def handle(call: Call) -> Answer:
-        stopped, kept = await lanes.stop(call.message.address.session_key)
-        text = call.say("command.stopped" if stopped else "command.nothing_to_stop")
-        return Answer(f"{text} {call.say('command.kept', count=kept)}" if kept else text)
+        key = call.message.address.session_key
+        stopped, _ = await lanes.stop(key)
+        waiting = [parse(message.text) for message in lanes.queue(key)]
+        commands = dict.fromkeys(f"/{parsed[0]}" for parsed in waiting if parsed)
+        texts = [call.say("command.stopped" if stopped else "command.nothing_to_stop")]
+        if messages := waiting.count(None):
+            texts.append(call.say("command.kept", count=messages))
+        if commands:
+            texts.append(call.say("command.kept_commands", commands=", ".join(commands), count=len(commands)))
+        return Answer(" ".join(texts))
 
     return Command("stop", handle, immediate=True, in_order=False)
 

@@ -120,6 +120,20 @@ async def test_stop_ends_a_hanging_tool_and_leaves_a_legal_conversation(tmp_path
     assert "Interrupted" in str(llm.requests[-1].messages)
 
 
+async def test_a_command_that_waits_is_told_so_runs_once_and_is_no_message_to_stop(tmp_path: Path) -> None:
+    hang, llm = Hang(), ScriptedLLM(calls("hang"), says("Hello."))
+    async with Bot(tmp_path, llm, tools=[hang]).running() as bot:
+        await bot.say("go")
+        await hang.started.wait()
+        for _ in range(2):
+            await bot.say("/new")
+            assert (await bot.hear()).text == say("command.waits", "en", command="new")
+        stopped = await bot.ask("/stop")
+        assert stopped.text == "Stopped. /new still waits, and comes before your next message."
+        await bot.say("hello")
+        assert [(await bot.hear()).text for _ in range(2)] == [say("command.new", "en"), "Hello."]
+
+
 async def test_stop_ends_a_hanging_request_and_keeps_the_half_answer_as_interrupted(tmp_path: Path) -> None:
     llm = ScriptedLLM(HANG, says("back"))
     async with Bot(tmp_path, llm).running() as bot:
@@ -385,9 +399,9 @@ async def test_a_message_behind_a_command_does_not_overtake_it(tmp_path: Path) -
         await bot.say("second")
         await asyncio.sleep(0.02)
         release.set()
-        texts = [(await bot.hear()).text for _ in range(3)]
+        texts = [(await bot.hear()).text for _ in range(4)]
 
-    assert texts == ["one", say("command.new", "en"), "two"]
+    assert texts == [say("command.waits", "en", command="new"), "one", say("command.new", "en"), "two"]
     assert "first" not in str(llm.requests[-1].messages)
 
 

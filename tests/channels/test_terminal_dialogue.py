@@ -168,6 +168,18 @@ def test_a_list_to_choose_from_stays_open_while_other_commands_are_used() -> Non
     assert seen.dialogue.choose("1") == ("Which model?", "once")
 
 
+def test_a_list_in_the_middle_of_an_answer_breaks_no_line_and_repeats_nothing() -> None:
+    seen = Seen()
+    seen.streams("One.\n\nTw")
+    seen.asks("Forget it?", reply_to="cli:test:1")
+    assert seen.dialogue.unfinished == "Tw"
+    assert seen.dialogue.held_up() == []
+    seen.streams("o.\n\nThree.")
+    seen.answers("One.\n\nTwo.\n\nThree.")
+    assert [text for text in seen.texts if text in ("One.", "Tw", "Two.", "Three.")] == ["One.", "Two.", "Three."]
+    assert seen.texts[1] == "Forget it?"
+
+
 def test_a_newer_list_takes_the_place_of_an_older_one() -> None:
     seen = Seen()
     seen.asks("Which model?", reply_to="cli:test:1")

@@ -122,8 +122,9 @@ class Dialogue:
 
     def _show_question(self, message: OutboundMessage) -> list[Piece]:
         choices = "\n".join(f"  {number}. {button.label}" for number, button in enumerate(message.buttons, 1))
+        before = self._answer.step() if message.holds_up_a_turn else []  # below a list, what is coming goes on
         return [
-            *_markdown(self._answer.step()),
+            *_markdown(before),
             *_markdown([message.text]),
             Piece(choices, "plain"),
             Piece(self.say("choose"), "quiet"),

@@ -96,7 +96,7 @@ class Terminal:
 
     def _preview(self) -> Sequence[str]:
         """What is coming, while it is not complete enough to be printed."""
-        if not self._dialogue.is_busy or self._dialogue.question():
+        if not self._dialogue.is_busy or self._dialogue.held_up():
             return []
         return self._screen.tail(self._dialogue.unfinished, _PREVIEW_LINES) or [self._dialogue.say("busy")]
 
