@@ -88,7 +88,7 @@ class Deliverer:
         )
         self._shows = Shows(stage, self._start)
         self._answering: dict[str, Show] = {}  # shows whose answer is on its way, by its id
-        self._unconfirmed: set[str] = set()  # messages of which a part was sent, and may have arrived
+        self._unconfirmed: dict[str, int] = {}  # by message: how often its next part was sent, and may have arrived
         self._tasks: asyncio.TaskGroup
 
     async def run(self) -> None:
@@ -158,7 +158,7 @@ class Deliverer:
         await self._shows.step_aside(message.address)
         if show := self._answering.get(message.id):
             await show.close()
-        return Sending(self._post, delivery, language, show, unconfirmed=message.id in self._unconfirmed)
+        return Sending(self._post, delivery, language, show, unconfirmed=self._unconfirmed.get(message.id, 0))
 
     async def _later(
         self, delivery: Delivery, sending: Sending | None, seconds: float, error: Exception, most: int
@@ -172,7 +172,7 @@ class Deliverer:
             return
         uncertain = (sending or delivery).is_uncertain
         if sending:
-            (self._unconfirmed.add if sending.is_unconfirmed else self._unconfirmed.discard)(message.id)
+            self._unconfirmed[message.id] = sending.unconfirmed
         await self._note(
             f"postponed {message.id}",
             delivery,
@@ -188,7 +188,7 @@ class Deliverer:
 
     def _finished(self, delivery: Delivery) -> None:
         self._answering.pop(delivery.message.id, None)
-        self._unconfirmed.discard(delivery.message.id)
+        self._unconfirmed.pop(delivery.message.id, None)
         self._delays.end(delivery.message.address)
 
     async def _note(self, what: str, delivery: Delivery, work: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -25,6 +25,10 @@ from nanobot.ports import Clock, Delivery, Outbox
 
 log = logging.getLogger(__name__)
 
+MOST_UNCONFIRMED = 5
+"""Requests for one part of which nobody knows whether it arrived: rather a text that stands there again, and says so,
+than one that never comes. Two server errors in a row happen; five mean that nobody would see a sixth."""
+
 
 @dataclass(frozen=True, slots=True)
 class Post:
@@ -41,16 +45,16 @@ class Sending:
 
     The previews of its `show` that are live have nothing below them and become parts, those that it kept stay.
     All others, those of an earlier process above all, are removed first: nobody knows what came below them.
-    `is_uncertain`: whether the next part, or a preview, may have arrived. `is_unconfirmed`: whether this process
-    has sent that part, and heard nothing of it.
+    `is_uncertain`: whether the next part, or a preview, may have arrived. `unconfirmed`: how often this process
+    has sent that part and heard nothing of it.
     """
 
     def __init__(
-        self, post: Post, delivery: Delivery, language: Language, show: Show | None = None, *, unconfirmed: bool = False
+        self, post: Post, delivery: Delivery, language: Language, show: Show | None = None, *, unconfirmed: int = 0
     ) -> None:
         live, kept = (show.canvas.live, show.canvas.kept) if show else ((), ())
         self.is_uncertain = delivery.is_uncertain
-        self.is_unconfirmed = unconfirmed
+        self.unconfirmed = unconfirmed
         self._post = post
         self._message = delivery.message
         self._language = language
@@ -112,11 +116,11 @@ class Sending:
         message = self._message
         what = f"asking whether {message.address.session_key} answers"
         await self._post.requests.make(message.address, lambda: step(what, self._post.platform.typing(message.address)))
-        was_unconfirmed, self.is_uncertain = self.is_unconfirmed, False
+        self.is_uncertain = False
         try:
             await self._send(number, self._post.platform.parts(message, repeat=True)[number])
         except DeliveryError as error:
-            if self.is_uncertain and was_unconfirmed:
+            if self.is_uncertain and self.unconfirmed >= MOST_UNCONFIRMED:
                 raise GoneError(say("delivery.unconfirmed", self._language, reason=error)) from error
             self.is_uncertain = True  # as it was before
             raise
@@ -151,14 +155,14 @@ class Sending:
             platform_id = await step(f"sending {named}", request)
         except DeliveryError as error:
             self.is_uncertain = isinstance(error, UnreachableError) and error.may_have_arrived
-            self.is_unconfirmed = self.is_unconfirmed or self.is_uncertain
+            self.unconfirmed += self.is_uncertain
             raise
         await self._note_arrival(number, platform_id)
 
     async def _note_arrival(self, number: int, platform_id: str) -> None:
         what = f"arrived {self._named(number)} as {platform_id}"
         await noted(what, partial(self._post.outbox.arrived, self._message.id, platform_id), self._post.clock)
-        self.is_uncertain = self.is_unconfirmed = False
+        self.is_uncertain, self.unconfirmed = False, 0
 
     def _excuse(self, number: int, part: Part, error: RejectedError) -> Part:
         """What is shown instead of a part that the platform will not have."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from nanobot.channels.delivery.deliverer import MOST_ATTEMPTS, MOST_BUGS
+from nanobot.channels.delivery.sending import MOST_UNCONFIRMED
 from nanobot.errors import StoreError
 from nanobot.messages import Attachment, Button
 from tests.channels.delivery.scene import ANN, BOB, GROUP, TOPIC, Scene, say
@@ -175,15 +176,26 @@ async def test_it_is_not_repeated_before_the_platform_answers_again(scene: Scene
     assert [asked.method for asked in scene.platform.asked] == ["send", *["typing"] * 4, "send"]
 
 
-async def test_never_more_than_one_repetition_comes_and_the_owner_can_see_why(scene: Scene) -> None:
-    scene.outbox.put(say("Hello."), say("next", name="m2"))
-    scene.platform.faults["send"].extend([lost_reply(arrives=True)] * 2)
+async def test_it_is_repeated_until_it_is_confirmed(scene: Scene) -> None:
+    scene.outbox.put(say("Hello."))
+    scene.platform.faults["send"].extend([lost_reply(arrives=False)] * (MOST_UNCONFIRMED - 1))
 
     async with scene.running():
         await scene.pass_(600, step=5)
 
-    assert scene.platform.seen(ANN) == ["Hello.", f"{MARK}Hello.", "next"]
-    assert "twice" in scene.outbox.reasons["m1"]
+    assert scene.platform.seen(ANN) == [f"{MARK}Hello."]
+    assert scene.outbox.delivered_ids == ["m1"]
+
+
+async def test_repetitions_have_an_end_and_the_owner_can_see_why(scene: Scene) -> None:
+    scene.outbox.put(say("Hello."), say("next", name="m2"))
+    scene.platform.faults["send"].extend([lost_reply(arrives=True)] * MOST_UNCONFIRMED)
+
+    async with scene.running():
+        await scene.pass_(600, step=5)
+
+    assert scene.platform.seen(ANN) == ["Hello.", *[f"{MARK}Hello."] * (MOST_UNCONFIRMED - 1), "next"]
+    assert "several times" in scene.outbox.reasons["m1"]
 
 
 @pytest.mark.parametrize("arrives", [True, False])

@@ -9,6 +9,7 @@ from itertools import groupby
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from nanobot.channels.delivery.sending import MOST_UNCONFIRMED
 from nanobot.messages import Address, OutboundMessage
 from tests.channels.delivery.scene import ANN, BOB, GROUP, TOPIC, Scene, progress
 from tests.fakes.life import NEVER, Life
@@ -181,7 +182,7 @@ def test_where_it_cannot_be_searched_only_what_is_uncertain_is_repeated_and_says
         assert all(copy.startswith(MARK) for group in copies for copy in group[1:])
         repeats += sum(text.startswith(MARK) for text in final)
         previews += sum(turn not in story.remarked for turn in scene.platform.previewed(at))
-    assert len(scene.outbox.reasons) <= luck.uncertain["send"] // 2
+    assert len(scene.outbox.reasons) <= luck.uncertain["send"] // MOST_UNCONFIRMED
     assert repeats <= luck.uncertain["send"] + luck.uncertain["send_preview"] + crashes * len(PLACES)
     assert previews <= luck.uncertain["send_preview"] + crashes * len(PLACES)
 
