@@ -125,8 +125,11 @@ class Questions:
         return True
 
     def answer_typed(self, message: InboundMessage) -> bool:
-        """Take typed words for a button; False if nothing waits for them there, or they say anything else."""
-        question = self._waiting_for(message)
+        """Take typed words for a button; False if nothing waits for them there, or they say anything else.
+
+        They say nothing to a question that has not been shown yet, because the platform could not be reached.
+        """
+        question = self._waiting_for(message, is_shown=True)
         value = question.meant(message.text) if question else None
         if question is None or value is None:
             return False
@@ -148,11 +151,13 @@ class Questions:
         """The id of the newest question there, "" if none waits. Ids sort by the time they were made."""
         return max((name for name, each in self._open.items() if each.is_for(message)), default="")
 
-    def _waiting_for(self, message: InboundMessage) -> _Question | None:
+    def _waiting_for(self, message: InboundMessage, *, is_shown: bool = False) -> _Question | None:
+        """The question that waits for its sender's answer; with `is_shown` only one that they have seen."""
         if message.files or message.corrects or not message.to_bot:
             return None
-        waiting = (each for each in self._open.values() if each.is_for(message) and each.may_be_answered_by(message))
-        return next(waiting, None)
+        asked = {name: each for name, each in self._open.items() if each.is_for(message)}
+        waiting = (each for name, each in asked.items() if not (is_shown and self._bus.is_underway(name)))
+        return next((each for each in waiting if each.may_be_answered_by(message)), None)
 
 
 def lapsed(question_id: str, address: Address, language: Language) -> OutboundMessage:

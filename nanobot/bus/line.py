@@ -100,6 +100,11 @@ class Line:
             queue.hold(place)
         return True
 
+    def holds(self, message_id: str) -> bool:
+        """Whether a message is neither delivered nor given up."""
+        places = (place for queue in self._queues.values() for place in (queue.held, *queue.places))
+        return any(place is not None and place.item == message_id for place in places)
+
     def is_quiet(self, now: float, counts: Callable[[Address], bool]) -> bool:
         """Whether no message to an address that counts is on its way, or could be at this time."""
         return all(queue.is_quiet(now) for address, queue in self._queues.items() if counts(address))

@@ -20,6 +20,7 @@ class MemoryBus:
         self._outgoing: asyncio.Queue[OutboundMessage | Progress] = asyncio.Queue()
         self._came: OrderedDict[str, None] = OrderedDict()
         self._sent: OrderedDict[str, None] = OrderedDict()
+        self._underway: set[str] = set()
 
     async def publish(self, message: InboundMessage) -> None:
         if _is_new(message.id, self._came):
@@ -37,13 +38,20 @@ class MemoryBus:
 
     async def send(self, message: OutboundMessage) -> None:
         if _is_new(message.id, self._sent):
+            self._underway.add(message.id)
             await self._outgoing.put(message)
+
+    def is_underway(self, message_id: str) -> bool:
+        return message_id in self._underway
 
     def show(self, progress: Progress) -> None:
         self._outgoing.put_nowait(progress)
 
     async def outgoing(self) -> OutboundMessage | Progress:
-        return await self._outgoing.get()
+        item = await self._outgoing.get()
+        if isinstance(item, OutboundMessage):
+            self._underway.discard(item.id)
+        return item
 
 
 def _is_new(message_id: str, known: OrderedDict[str, None]) -> bool:

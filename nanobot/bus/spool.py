@@ -141,6 +141,9 @@ class Spool:
     async def send(self, message: OutboundMessage) -> None:
         await self.finish((), message)
 
+    def is_underway(self, message_id: str) -> bool:
+        return any(line.holds(message_id) for line in self._lines.values())
+
     def show(self, progress: Progress) -> None:
         self._lines[progress.address.channel].show(progress)
 

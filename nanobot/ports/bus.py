@@ -60,6 +60,10 @@ class Bus(Protocol):
         """Put a message on its way that no inbound message waits for; one with a known id is not sent again."""
         ...
 
+    def is_underway(self, message_id: str) -> bool:
+        """Whether a message that was sent has not been shown yet, or not all of it."""
+        ...
+
     def show(self, progress: Progress) -> None:
         """Tell a channel how a turn is going; never waits, and is lost at a crash."""
         ...

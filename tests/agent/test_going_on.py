@@ -176,6 +176,26 @@ async def test_a_typed_yes_is_the_answer_and_other_words_wait_and_are_told_so(tm
     assert said_in_all == ["book it", "which day is it?", "hello?"]
 
 
+async def test_a_typed_yes_says_nothing_to_a_question_that_was_not_shown_yet(tmp_path: Path) -> None:
+    asking = Asking()
+    async with life(tmp_path, ScriptedLLM(calls("shell"), says("Booked.")), tools=[asking]) as bot:
+        asking.asker = bot.questions
+        await bot.bus.publish(said("m1", "book it"))
+        assert isinstance(bot.bus, Spool)
+        async with asyncio.timeout(20):
+            while not isinstance(item := await bot.bus.outgoing("cli"), Delivery):
+                pass
+        await bot.bus.publish(said("m2", "ok"))
+        await settled(bot)
+        await bot.bus.delivered(item.message.id)
+        await bot.bus.publish(said("m3", "ok"))
+        hint, over, answer = await answers(bot, 3)
+
+    assert hint.reply_to == "m2"
+    assert (over.settles, answer.text) == (item.message.id, "Booked.")
+    assert asking.ran == 1
+
+
 async def test_who_sends_a_picture_to_a_model_that_sees_none_is_told_so(tmp_path: Path) -> None:
     async with life(tmp_path, ScriptedLLM(says("Nice."))) as bot:
         await bot.bus.publish(said("m1", "look", files=(Attachment("media/a.jpg", "image/jpeg"),)))
