@@ -4,22 +4,26 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from nanobot.authority import OWNER_IN_TERMINAL
+from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.bus.memory import MemoryBus
 from nanobot.bus.spool import Spool
 from nanobot.commands.router import Answer, Call, Command, Router
 from nanobot.errors import StoreError
 from nanobot.i18n import say
-from nanobot.messages import InboundMessage, OutboundMessage, Sender
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
+from nanobot.people.people import MACHINE
+from nanobot.people.standing import as_of_now
 from nanobot.ports import LLM, Bus, Delivery
 from nanobot.workspace import Workspace
 from tests.fakes.bot import ADDRESS, Bot
 from tests.fakes.clock import FakeClock
 from tests.fakes.llm import HANG, ScriptedLLM, says
+from tests.fakes.people import STRANGER, some_people
 
 KEY = ADDRESS.session_key
 BUG = say("command.bug", "en")
@@ -243,3 +247,30 @@ async def test_what_may_be_done_once_is_not_done_again_after_the_process_ended_i
         assert (await hears(spool)).text == say("command.begun_before", "en", command="once")
         await spool.publish(said("/once", "again"))
         await bot.at_work.wait()
+
+
+async def test_who_was_shown_out_is_answered_nothing_that_they_wrote_before(tmp_path: Path) -> None:
+    people = some_people()
+    code = await people.code_for("telegram", Sender(STRANGER), "5")
+    assert code
+    await people.approve(code.code, MACHINE)
+    at = Address("telegram", "5")
+    theirs = Authority(Role.MEMBER, Scope.person("telegram", STRANGER), Origin.PERSON)
+    model = ScriptedLLM(HANG, says("to the owner"))
+    desk = Desk(tmp_path, model, standing=partial(as_of_now, people))
+    async with desk.running():
+        for text in ("first", "second", "/ask"):
+            message = replace(said(text), address=at, sender=Sender(STRANGER), authority=theirs)
+            await desk.bus.publish(message)
+            if text == "first":
+                await model.asked.wait()
+        assert (await desk.hear()).text == "Shall I?"
+
+        await people.revoke("telegram", STRANGER, MACHINE)
+        await desk.bus.publish(replace(said("/stop"), address=at, sender=Sender(STRANGER), authority=theirs))
+        await desk.lanes.stop(at.session_key)
+        desk.lanes.put(replace(said("third"), address=at, sender=Sender(STRANGER), authority=theirs))
+        answer = await desk.ask("hello")
+
+    assert answer.text == "to the owner"
+    assert len(model.requests) == 2

@@ -11,6 +11,9 @@ from nanobot.ports import Bus, Clock
 
 T = TypeVar("T")
 
+Standing = Callable[[InboundMessage], InboundMessage | None]
+"""A message with the authority that its sender has by now; None if they may not talk any more."""
+
 PAUSE = 10.0
 """Seconds after which is tried again what could not be written."""
 
@@ -23,8 +26,10 @@ class PatientBus:
     `publish` and `send` still raise StoreError: whoever calls them knows better what to do.
     """
 
-    def __init__(self, bus: Bus, clock: Clock) -> None:
+    def __init__(self, bus: Bus, clock: Clock, standing: Standing = lambda message: message) -> None:
+        """Without `standing`, whoever could write is served, however long it waited."""
         self._bus = bus
+        self.as_of_now = standing
         self._clock = clock
         self._troubles: dict[object, str] = {}  # of each that waits
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 
 from nanobot.agent.agent import Agent, Limits
 from nanobot.agent.archive import Archive
@@ -11,7 +11,7 @@ from nanobot.agent.context import Budgets, ContextBuilder
 from nanobot.agent.conversation import Conversations
 from nanobot.agent.languages import Languages
 from nanobot.agent.models import Models
-from nanobot.agent.patience import PatientBus
+from nanobot.agent.patience import PatientBus, Standing
 from nanobot.agent.questions import Questions
 from nanobot.agent.skills import Skills
 from nanobot.app.archive import build_archive, build_archivist
@@ -52,6 +52,7 @@ from nanobot.memory.strategies import STRATEGIES
 from nanobot.memory.tool_changes import ToolChanges
 from nanobot.messages import Address
 from nanobot.people.people import People
+from nanobot.people.standing import as_of_now
 from nanobot.ports import Bus, Clock, Schedule, Tool
 from nanobot.store.documents import CachedDocuments
 from nanobot.store.dreams import DreamFiles
@@ -237,7 +238,7 @@ def build_bot(
     router = Router([help_command(listed), *listed])
     languages = Languages(config.language, language)
     dispatcher = Dispatcher(
-        PatientBus(ground.bus, clock),
+        PatientBus(ground.bus, clock, _standing(ground)),
         lanes,
         agent,
         router,
@@ -261,6 +262,13 @@ def build_bot(
         schedule,
         about_memory,
     )
+
+
+def _standing(ground: Ground) -> Standing:
+    """In a gateway messages wait, and people may be shown out meanwhile; elsewhere who can run the program owns it."""
+    if ground.people is None or not ground.bus.is_durable:
+        return lambda message: message
+    return partial(as_of_now, ground.people)
 
 
 def _tools(ground: Ground, questions: Questions, memory: Remembered) -> Sequence[Tool]:

@@ -13,7 +13,7 @@ from nanobot.agent.context import Budgets, ContextBuilder
 from nanobot.agent.conversation import Conversations
 from nanobot.agent.languages import Languages
 from nanobot.agent.models import Models
-from nanobot.agent.patience import PatientBus
+from nanobot.agent.patience import PatientBus, Standing
 from nanobot.agent.questions import Questions
 from nanobot.agent.recollection import Recollection
 from nanobot.agent.skills import Skills
@@ -88,6 +88,7 @@ class Bot:
         bus: Bus | None = None,
         summariser: LLM | None = None,
         recalls: bool = False,
+        standing: Standing = lambda message: message,
     ) -> None:
         """`bus` stands in for the one in memory; then its messages are fetched from it, not with `hear`.
 
@@ -134,7 +135,7 @@ class Bot:
             Limits(max_steps, compact_at),
         )
         self.dispatcher = Dispatcher(
-            PatientBus(self.bus, self.clock),
+            PatientBus(self.bus, self.clock, standing),
             self.lanes,
             self.agent,
             self._router(),
