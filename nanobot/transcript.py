@@ -71,6 +71,10 @@ class Message:
         return [*([self.origin] if self.origin else []), *([Origin.QUOTED] if self.quotes else [])]
 
 
+Span = tuple[str, str]
+"""A piece of a conversation: the ids of its first and of its last message."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reset:
     """The conversation starts afresh here; `through` names the last message before it."""

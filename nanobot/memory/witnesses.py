@@ -10,7 +10,7 @@ from nanobot.errors import StoreError
 from nanobot.memory.alike import content_words
 from nanobot.messages import Sender
 from nanobot.ports import Episode, Episodes, SessionStore
-from nanobot.transcript import Message, MessageRole
+from nanobot.transcript import Message, MessageRole, Span
 
 How = Literal["message", "answer", "result", "summary", "command"]
 
@@ -52,7 +52,7 @@ class Testimony:
 class Witnesses:
     """Looks messages up by the names that commits call them: an id, `session#id`, or `episode:42`.
 
-    Reads only the sessions that these names lead to. What is not of the asker's scope does not exist for them.
+    Reads only the pieces of sessions that they lead to. What is not of the asker's scope does not exist for them.
     """
 
     def __init__(self, episodes: Episodes, sessions: SessionStore) -> None:
@@ -61,27 +61,24 @@ class Witnesses:
 
     async def hear(self, names: Sequence[str], scope: Scope, claim: str, cursor: int | None = None) -> Testimony:
         """What `claim` rests on; `cursor` is the last episode that whoever wrote it had read. Raises StoreError."""
-        read: dict[str, Sequence[Message]] = {}
         said: dict[Said, None] = {}
         gone = 0
         for name in names:
-            found = await self._hear(name, scope, claim, cursor, read)
+            found = await self._hear(name, scope, claim, cursor)
             gone += not found
             said.update(dict.fromkeys(found))
         return Testimony(sorted(said, key=lambda one: one.at), gone)
 
-    async def _hear(
-        self, name: str, scope: Scope, claim: str, cursor: int | None, read: dict[str, Sequence[Message]]
-    ) -> Sequence[Said]:
+    async def _hear(self, name: str, scope: Scope, claim: str, cursor: int | None) -> Sequence[Said]:
         if match := _EPISODE.fullmatch(name):
             episode = await self._episodes.get(int(match[1]))
             if episode is None or episode.scope != scope:
                 return ()
-            return _of_episode(episode, _own(await self._messages(episode.session, read), scope), claim)
+            return _of_episode(episode, _own(await self._messages(episode.session, episode.messages), scope), claim)
         session, _, message = name.rpartition("#")
         keys = [session] if session else await self._sessions_of(message, scope, cursor)
         for key in keys:
-            own = _own(await self._messages(key, read), scope)
+            own = _own(await self._messages(key, (message, message)), scope)
             if found := [_said(key, one) for one in own if one.id == message]:
                 return found
         return ()
@@ -96,13 +93,11 @@ class Witnesses:
         ranked = sorted(newest_first, key=lambda episode: message not in _named(episode))
         return list(dict.fromkeys(episode.session for episode in ranked))
 
-    async def _messages(self, key: str, read: dict[str, Sequence[Message]]) -> Sequence[Message]:
-        if key not in read:
-            try:
-                read[key] = await self._sessions.messages(key)
-            except StoreError:  # no such session, or one that cannot be read
-                read[key] = ()
-        return read[key]
+    async def _messages(self, key: str, span: Span) -> Sequence[Message]:
+        try:
+            return await self._sessions.between(key, [span])
+        except (StoreError, ValueError):  # no such session, or one that cannot be read
+            return ()
 
 
 def _named(episode: Episode) -> Iterator[str]:

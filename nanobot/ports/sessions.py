@@ -1,9 +1,9 @@
 """Where conversations are kept."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from nanobot.transcript import Line, Message, Owed, Session, SessionInfo
+from nanobot.transcript import Line, Message, Owed, Session, SessionInfo, Span
 
 
 class SessionStore(Protocol):
@@ -18,7 +18,15 @@ class SessionStore(Protocol):
         ...
 
     async def messages(self, key: str) -> Sequence[Message]:
-        """Every message ever said in a conversation, resets included."""
+        """Every message ever said in a conversation, resets included. For a look at all of it: it may be long."""
+        ...
+
+    async def between(self, key: str, spans: Collection[Span]) -> Sequence[Message]:
+        """The messages of some pieces in their order, each from the beginning of its first turn on.
+
+        Reads from the end, no further than it must, and waits for nobody who adds. What is not there is left out; a
+        piece of which an end is not there need not be whole. Raises StoreError.
+        """
         ...
 
     async def unarchived(self, key: str) -> Sequence[Sequence[Message]]:

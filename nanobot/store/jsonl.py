@@ -11,7 +11,8 @@ from nanobot.store.private import private_folder, sync, sync_folder
 from nanobot.store.stamp import Stamp as Stamp  # part of what `append` returns
 from nanobot.workspace import PRIVATE_FILE
 
-_FIRST_BLOCK = 64 * 1024  # bytes; each further one is twice as large, so that long lines cost no more than short ones
+_FIRST_BLOCK = 64 * 1024  # bytes; each further one is twice as large …
+_LARGEST_BLOCK = 4 << 20  # … up to this, or to what is there of a longer line, so that it costs no more than short ones
 
 _log = logging.getLogger(__name__)
 
@@ -67,7 +68,7 @@ def backwards(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:
             if line:
                 yield at, line
             at -= 1
-        carry, place, block = head, begin, block * 2
+        carry, place, block = head, begin, max(min(block * 2, _LARGEST_BLOCK), len(head))
     if carry:
         yield 0, carry
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,8 +15,9 @@ from nanobot.store import jsonl, lines
 from nanobot.store.jsonl import Stamp
 from nanobot.store.replay import Replay, follow
 from nanobot.store.session_files import SessionFiles
+from nanobot.store.spans import read_spans
 from nanobot.store.unarchived import read_owed, read_unarchived
-from nanobot.transcript import Line, Message, Owed, Session, SessionInfo
+from nanobot.transcript import Line, Message, Owed, Session, SessionInfo, Span
 from nanobot.uncancelled import to_the_end
 from nanobot.workspace import Workspace
 
@@ -81,9 +82,10 @@ class SessionManager:
                 await to_the_end(self._append(session, lines))
 
     async def messages(self, key: str) -> Sequence[Message]:
-        path = self._files.path(key)
-        async with self._lock(key):
-            return await asyncio.to_thread(self._read_all, path)
+        return await asyncio.to_thread(self._read_all, self._files.path(key))
+
+    async def between(self, key: str, spans: Collection[Span]) -> Sequence[Message]:
+        return await asyncio.to_thread(self._read_spans, self._files.path(key), spans)
 
     async def unarchived(self, key: str) -> Sequence[Sequence[Message]]:
         path = self._files.path(key)
@@ -157,7 +159,7 @@ class SessionManager:
             jsonl.settle(path)
             with path.open("rb") as file:
                 stamp = Stamp.of(os.fstat(file.fileno()))
-                self._bad[path] = {at for at in self._bad[path] if at < stamp.size}
+                self._bad[path] = {at for at in tuple(self._bad[path]) if at < stamp.size}
                 self._gather(file.fileno(), stamp.size, path, replay)
         except FileNotFoundError:
             return _Opened(Session(key), None)
@@ -190,13 +192,24 @@ class SessionManager:
                         if isinstance(line, Message):
                             messages.append(line)
                     except ValueError as error:
-                        self._note_bad(path, at, error)
+                        if raw.endswith(b"\n"):  # else it is torn, or just being written: not there yet
+                            self._note_bad(path, at, error)
                     at += len(raw)
         except FileNotFoundError:
             return []
         except OSError as error:
             raise _unreadable(path, error) from error
         return messages
+
+    def _read_spans(self, path: Path, spans: Collection[Span]) -> Sequence[Message]:
+        try:
+            self._files.check(path)
+            with path.open("rb") as file:
+                return read_spans(file.fileno(), os.fstat(file.fileno()).st_size, spans)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise _unreadable(path, error) from error
 
     def _read_unarchived(self, path: Path) -> Sequence[Sequence[Message]]:
         try:

@@ -94,6 +94,20 @@ class SessionStoreContract:
         assert await self.reloaded(store) == session
         assert texts(await store.messages(KEY)) == ["old", "new"]
 
+    async def test_pieces_are_given_from_the_beginning_of_their_first_turn_on(self, store: SessionStore) -> None:
+        turns = ["a", "a", "b", "b", "b", "c", "d", "d"]
+        said = [says(str(number), turn=turn) for number, turn in enumerate(turns)]
+        await self.talk(store, *said[:5], Reset(at=AT, through="id of 4"), *said[5:])
+
+        async def between(*spans: tuple[str, str]) -> list[str | None]:
+            return texts(await store.between(KEY, [(f"id of {first}", f"id of {last}") for first, last in spans]))
+
+        assert await between(("3", "4")) == ["2", "3", "4"]
+        assert await between(("7", "7"), ("1", "1"), ("0", "1")) == ["0", "1", "6", "7"]
+        assert await between(("1", "5"), ("3", "4")) == ["0", "1", "2", "3", "4", "5"]
+        assert await between(("x", "x")) == await between() == []
+        assert await store.between("telegram:unknown", [("1", "2")]) == []
+
     async def test_a_window_leaves_out_what_stands_before_its_message(self, store: SessionStore) -> None:
         session = await self.talk(store, says("1"), says("2"), says("3"), Window(at=AT, start="id of 2"), says("4"))
         assert texts(session.messages) == ["2", "3", "4"]

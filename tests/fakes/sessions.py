@@ -1,12 +1,12 @@
 """A SessionStore in memory."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from nanobot.store import lines
 from nanobot.store.names import path_of
 from nanobot.store.replay import follow
-from nanobot.transcript import Archived, Line, Message, Owed, Reset, Session, SessionInfo
+from nanobot.transcript import Archived, Line, Message, Owed, Reset, Session, SessionInfo, Span
 
 
 class InMemorySessions:
@@ -39,6 +39,18 @@ class InMemorySessions:
     async def messages(self, key: str) -> Sequence[Message]:
         path_of(key)
         return [line for line in self.logs.get(key, []) if isinstance(line, Message)]
+
+    async def between(self, key: str, spans: Collection[Span]) -> Sequence[Message]:
+        every = await self.messages(key)
+        places = {message.id: place for place, message in enumerate(every)}
+        wanted: set[int] = set()
+        for first, last in spans:
+            if first in places and last in places:
+                begin = places[first]
+                while begin and every[begin].turn and every[begin - 1].turn == every[begin].turn:
+                    begin -= 1
+                wanted.update(range(begin, places[last] + 1))
+        return [every[place] for place in sorted(wanted)]
 
     async def unarchived(self, key: str) -> Sequence[Sequence[Message]]:
         parts: list[list[Message]] = [[]]

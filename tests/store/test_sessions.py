@@ -70,6 +70,10 @@ def mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
 
+def assert_set(event: threading.Event) -> None:
+    assert event.wait(20)
+
+
 async def reloaded(workspace: Workspace) -> list[str | None]:
     return texts((await SessionManager(workspace).load(KEY)).messages)
 
@@ -233,6 +237,34 @@ async def test_reading_for_a_list_or_all_messages_changes_no_file(workspace: Wor
     assert texts(await store.messages(KEY)) == ["one"]
     assert [info.key for info in await store.list()] == [KEY]
     assert raw(file) == data
+
+
+async def test_pieces_are_read_while_somebody_writes_and_a_torn_end_is_not_there_yet(
+    workspace: Workspace, file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(file, HEADER, line("one"), line("two"), b"{bad}\n", line("three"), line("four")[:-20])
+    store = SessionManager(workspace)
+    ids = [f"id of {text}" for text in ("one", "two", "three", "four")]
+    may_end = threading.Event()
+
+    writing = asyncio.create_task(store.revise(KEY, lambda _: assert_set(may_end)))
+    await asyncio.sleep(0)
+    async with asyncio.timeout(20):
+        assert texts(await store.between(KEY, [(ids[1], ids[2])])) == ["two", "three"]
+        assert texts(await store.between(KEY, [(ids[0], ids[0]), (ids[3], ids[3])])) == ["one"]
+        assert texts(await store.messages(KEY)) == ["one", "two", "three"]
+    may_end.set()
+    await writing
+    assert ["line 4" in record.getMessage() for record in caplog.records] == [True]
+
+
+async def test_a_piece_whose_beginning_is_gone_is_not_read_to_the_beginning_of_time(
+    workspace: Workspace, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(file, HEADER, *(line(str(number)) for number in range(100)))
+    monkeypatch.setattr("nanobot.store.spans.MOST", 10 * len(line("42")))
+    found = texts(await SessionManager(workspace).between(KEY, [("gone", "id of 90")]))
+    assert found == [str(number) for number in range(80, 91)]
 
 
 # Bad lines

@@ -1,6 +1,7 @@
 """The episodes that are read at once, and what they were made of."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from nanobot.authority import Scope
@@ -8,7 +9,7 @@ from nanobot.errors import StoreError
 from nanobot.memory.dream.evidence import Witnesses
 from nanobot.memory.dream.limits import Limits
 from nanobot.ports import DreamBook, Episode, Episodes, SessionStore, VersionStore
-from nanobot.transcript import Message
+from nanobot.transcript import Message, Span
 
 CALLS_PER_SCOPE = 2
 """The question, and what is told once about the answer."""
@@ -79,9 +80,10 @@ async def once_more(stores: Stores, cursor: int, taken_in: int) -> Batch:
 
 
 async def _with_witnesses(stores: Stores, episodes: Sequence[Episode], taken_in: int) -> Batch:
-    sessions: dict[str, Sequence[Message]] = {}
-    for key in {episode.session for episode in episodes}:
-        sessions[key] = await _messages(stores.sessions, key)
+    spans: defaultdict[str, set[Span]] = defaultdict(set)
+    for episode in episodes:
+        spans[episode.session].add(episode.messages)
+    sessions = {key: await _messages(stores.sessions, key, wanted) for key, wanted in spans.items()}
     scopes = {episode.scope for episode in episodes}
     return Batch(episodes, {scope: Witnesses(scope, episodes, sessions) for scope in scopes}, taken_in)
 
@@ -96,9 +98,9 @@ def _few_scopes(episodes: Sequence[Episode], most: int) -> Sequence[Episode]:
     return episodes
 
 
-async def _messages(sessions: SessionStore, key: str) -> Sequence[Message]:
-    """All messages of a session; none if it cannot be read, so that its episodes must do as evidence."""
+async def _messages(sessions: SessionStore, key: str, spans: Collection[Span]) -> Sequence[Message]:
+    """The messages of a session's episodes; none if it cannot be read, so that its episodes must do as evidence."""
     try:
-        return await sessions.messages(key)
+        return await sessions.between(key, spans)
     except (StoreError, ValueError):
         return ()

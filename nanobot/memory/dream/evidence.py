@@ -112,7 +112,7 @@ class Witnesses:
     """The episodes of one scope in a batch, and the messages they were made of."""
 
     def __init__(self, scope: Scope, episodes: Sequence[Episode], sessions: Mapping[str, Sequence[Message]]) -> None:
-        """`sessions` holds all messages of the sessions that these episodes tell of, as far as there are any."""
+        """`sessions` holds the messages that these episodes tell of, with the beginnings of their turns."""
         own = [episode for episode in episodes if episode.scope == scope]
         self._told = {
             episode.cursor: _Told(episode, _range(sessions.get(episode.session, ()), episode)) for episode in own
