@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Literal
 
 from nanobot.commands.memory_pages import Page, page_named, pages_of
@@ -9,6 +10,7 @@ from nanobot.commands.router import Answer, Call, Command
 from nanobot.commands.session import Lines
 from nanobot.memory.cut import cut
 from nanobot.memory.keeping import Asked
+from nanobot.memory.note import same_name
 from nanobot.memory.notebook import Notebook
 from nanobot.memory.shelves import Shelves
 from nanobot.ports import Documents
@@ -20,6 +22,9 @@ MOST_OF_PAGE = 1200
 """Characters of each file where all are shown: together they are a message, or a screen."""
 
 MOST_NOTES = 20
+
+_OTHERS = ("SOUL.md", "AGENTS.md", "TOOLS.md", "HEARTBEAT.md")
+"""What a person may take for memory: files of theirs that say how the bot is and what it does."""
 
 EVERYTHING = "--all"
 """In place of a name: all there is, uncut."""
@@ -60,7 +65,7 @@ class View:
             return Answer("\n\n".join(_alone(notebook, page, call, bold, reaches=reaches)))
         is_whole = call.argument == EVERYTHING
         if call.argument and not is_whole:
-            return Answer(call.say("memory.no_such_note", name=call.argument, show=commands("show")), failed=True)
+            return Answer(_none(notebook, call, commands, reaches=reaches), failed=True)
         parts = [
             *_all(pages, call, commands, bold, is_whole=is_whole),
             *_hints(notebook, self.budget, call, commands, reaches=reaches),
@@ -99,19 +104,21 @@ def _all(
     pages: Sequence[Page], call: Call, commands: Callable[[Written], str], bold: Bold, *, is_whole: bool
 ) -> Iterator[str]:
     """The two files, then the notes: by their titles, or whole."""
-    told = [(number, page) for number, page in enumerate(pages, 1) if page.text and page.note is None]
-    for number, page in told:
+    told = [page for page in pages if page.text and page.note is None]
+    for page in told:
         text, left = (page.text, 0) if is_whole else page.beginning(MOST_OF_PAGE)
-        more = call.say("memory.more_lines", count=left, show=f"{commands('show')} {number}") if left else ""
-        about = call.say("memory.about_user" if number == 1 else "memory.facts")
-        yield "\n".join(filter(None, [f"{bold(f'{number} · {page.file}')} · {about}\n", text, more]))
-    notes = [(number, page, page.note) for number, page in enumerate(pages, 1) if page.note]
+        name = PurePosixPath(page.file).stem
+        more = call.say("memory.more_lines", count=left, show=f"{commands('show')} {name}") if left else ""
+        about = call.say("memory.about_user" if page is pages[0] else "memory.facts")
+        yield "\n".join(filter(None, [f"{bold(page.file)} · {about}\n", text, more]))
+    notes = [(page, page.note) for page in pages if page.note]
     if not told:
         yield call.say("memory.empty" if notes else "memory.nothing_yet")
     if is_whole:
-        yield from (f"{bold(page.file)}\n\n{page.text}" for _, page, _ in notes)
+        yield from (f"{bold(page.file)}\n\n{page.text}" for page, _ in notes)
     elif notes:
-        rows = [f"- {number} · {note.name}: {note.summary} ({note.updated})" for number, _, note in notes[:MOST_NOTES]]
+        first = enumerate(notes[:MOST_NOTES], 1)
+        rows = [f"- {number} · {note.name}: {note.summary} ({note.updated})" for number, (_, note) in first]
         rest = [call.say("memory.more_notes", count=len(notes) - MOST_NOTES)] if len(notes) > MOST_NOTES else []
         yield "\n".join([call.say("memory.notes", count=len(notes)), *rows, *rest])
 
@@ -130,6 +137,16 @@ def _hints(
     told = {what: commands(what) for what in ("show", "why", "forget", "remember")}
     sentence = "memory.can_owner" if reaches else "memory.can"
     yield call.say(sentence, folder=notebook.path.parent, **told)
+
+
+def _none(notebook: Notebook, call: Call, commands: Callable[[Written], str], *, reaches: bool) -> str:
+    """That nothing is called so; of the owner's other files, where they are."""
+    root = notebook.path.parent.parent
+    is_mine = reaches and call.message.authority.scope.is_owner
+    other = next((file for file in _OTHERS if is_mine and same_name(file, call.argument)), None)
+    if other:
+        return call.say("memory.not_memory", name=other, path=root / other)
+    return call.say("memory.no_such_note", name=call.argument, show=commands("show"))
 
 
 def _alone(notebook: Notebook, page: Page, call: Call, bold: Bold, *, reaches: bool) -> Iterator[str]:

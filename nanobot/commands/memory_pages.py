@@ -33,7 +33,7 @@ class Page:
 
 
 def pages_of(shelf: Shelf, documents: Documents) -> Sequence[Page]:
-    """All pages of a shelf, in the order in which they are numbered: the two files first, even if they say nothing."""
+    """All pages of a shelf: the two files first, even if they say nothing, then the notes as they are numbered."""
     notebook = shelf.notebook
     return [
         Page(shelf.user.name, _plain(documents.look(shelf.user).text)),
@@ -43,12 +43,13 @@ def pages_of(shelf: Shelf, documents: Documents) -> Sequence[Page]:
 
 
 def page_named(pages: Sequence[Page], name: str) -> Page | None:
-    """The page with this name, with or without its ending, in any case, or with this number, from 1 on."""
+    """The page with this name, with or without its ending, in any case; or the note with this number, from 1 on."""
     for page in pages:
         if same_name(page.file, name):
             return page
-    number = int(name) if name.isdecimal() and len(name) <= len(str(len(pages))) else 0
-    return pages[number - 1] if 0 < number <= len(pages) else None
+    notes = [page for page in pages if page.note]
+    number = int(name) if name.isdecimal() and len(name) <= len(str(len(notes))) else 0
+    return notes[number - 1] if 0 < number <= len(notes) else None
 
 
 def _plain(text: str | None) -> str:

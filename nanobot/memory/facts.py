@@ -2,13 +2,13 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from nanobot.authority import Origin
 from nanobot.errors import VersionError
-from nanobot.i18n import Language, say
+from nanobot.i18n import Language, language_of, say
 from nanobot.memory.clean import cleaned
 from nanobot.memory.commits import Commit, Operation
 from nanobot.memory.guard import refusal
@@ -20,7 +20,9 @@ from nanobot.memory.rules import is_order
 from nanobot.memory.secret_forms import SecretKind
 from nanobot.ports import Clock, Edit, MemoryStore
 
-HEADING = "Remembered"
+HEADINGS: Mapping[Language, str] = {"en": "Remembered", "zh": "记住的事"}
+"""Of the section where facts stand that nobody gave a section of their own, in the language of its first one."""
+
 MOST = 2000
 """Characters of one fact; more is a note."""
 
@@ -170,11 +172,15 @@ def known_line(memory: str, fact: str) -> str | None:
     return next((line for line in bullets if compared(line) == wanted), None)
 
 
-def with_fact(memory: str, line: str, heading: str = HEADING) -> str:
-    """MEMORY.md, or a file like it, with one more line at the end of a section; all else stays, to the byte."""
+def with_fact(memory: str, line: str, heading: str = "") -> str:
+    """MEMORY.md, or a file like it, with one more line at the end of a section; all else stays, to the byte.
+
+    Without a `heading` it is one of HEADINGS.
+    """
     newline = newline_of(memory)
     above, index = split(memory)
     lines = lines_of(above)
+    heading = heading or _usual_heading(lines, line)
     section = _section(lines, heading)
     at = _behind_text(lines[: section.stop] if section else lines)
     new = f"{line}{newline}"
@@ -183,6 +189,11 @@ def with_fact(memory: str, line: str, heading: str = HEADING) -> str:
     before = "".join(lines[:at])
     gap = newline if before and not before.endswith("\n") else ""
     return f"{before}{gap}{new}{''.join(lines[at:])}{index}"
+
+
+def _usual_heading(lines: Sequence[str], line: str) -> str:
+    standing = (heading for heading in HEADINGS.values() if _section(lines, heading))
+    return next(standing, HEADINGS[language_of(line)])
 
 
 def _section(lines: Sequence[str], title: str) -> range | None:

@@ -67,7 +67,7 @@ def test_a_hand_edit_is_listed_explained_undone_and_put_back(shell: Shell) -> No
 def test_what_is_remembered_and_a_note_are_shown(shell: Shell) -> None:
     (shell.workspace.memory / "boat.md").write_text("---\nsummary: the boat\n---\nIt is blue.\n", encoding="utf-8")
 
-    assert "3 · boat: the boat" in shell.says("memory", "show")
+    assert "1 · boat: the boat" in shell.says("memory", "show")
     assert "It is blue." in shell.says("memory", "show", "--all")
     assert "It is blue." in shell.says("memory", "show", "boat")
     assert shell.data("memory", "show", "boat")["summary"] == "the boat"
@@ -134,7 +134,7 @@ def test_what_only_reads_works_beside_an_open_conversation_and_changes_nothing(s
 
     with WorkspaceLock(shell.workspace):
         assert "the car is red" in shell.says("memory", "show")
-        assert "3 · boat: the boat" in shell.says("memory", "show")
+        assert "1 · boat: the boat" in shell.says("memory", "show")
         assert "written by hand" in shell.says("memory", "why", "blue", "boat")
         assert "the boat is blue" in shell.says("memory", "log")
         assert "the boat is blue" in shell.says("dream", "log")

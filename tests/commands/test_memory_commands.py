@@ -50,7 +50,7 @@ async def test_what_is_remembered_is_shown_with_the_titles_of_the_notes(folder: 
     assert ": My dog is called Pixel (2026-03-02)" in told.text
     assert "- My dog is called Pixel (2026-03-02)\n" in (folder / "MEMORY.md").read_text()
     assert "## Remembered\n- My dog is called Pixel (2026-03-02)" in overview.text
-    assert "- 3 · greenhouse: wiring (2026-11-02)" in overview.text
+    assert "- 1 · greenhouse: wiring (2026-11-02)" in overview.text
     assert f"{folder}; you can edit them" in overview.text
     assert 'greenhouse.md: links to "garden"' in overview.text
 
@@ -64,16 +64,16 @@ async def test_a_long_file_is_shown_by_its_beginning_and_whole_by_number_or_name
     overview = (await memory.handler(call())).text
     whole = (await memory.handler(call("--all"))).text
 
-    assert "**1 · USER.md** · about you\n\n- likes tea\n" in overview
+    assert "**USER.md** · about you\n\n- likes tea\n" in overview
     assert "hint" not in overview
     assert len(overview) < 3000
     assert "- fact 0\n" in overview
-    assert re.search(r"… and \d+ more lines: /memory 2", overview)
-    for argument in ("2", "memory", "--all"):
+    assert re.search(r"… and \d+ more lines: /memory MEMORY", overview)
+    for argument in ("memory", "MEMORY.md", "--all"):
         assert "- fact 299" in (await memory.handler(call(argument))).text
     assert "Roses." in whole
-    assert "Roses." in (await memory.handler(call("3"))).text
-    assert (await memory.handler(call("4"))).failed
+    assert "Roses." in (await memory.handler(call("1"))).text
+    assert (await memory.handler(call("2"))).failed
 
 
 async def test_who_cannot_reach_the_files_is_not_told_to_edit_them(folder: Path) -> None:
@@ -93,6 +93,16 @@ async def test_an_empty_memory_says_how_to_fill_it(folder: Path) -> None:
 
     assert "/remember" in (await memory.handler(call())).text
     assert "/remember" in (await remember.handler(call())).text
+
+
+async def test_who_asks_for_the_files_that_are_no_memory_hears_where_they_are(folder: Path) -> None:
+    memory, _ = commands(folder)
+
+    told = await memory.handler(call("soul"))
+
+    assert told.failed
+    assert told.text.endswith(f"here: {folder.parent / 'SOUL.md'}")
+    assert str(folder.parent) not in (await memory.handler(call("SOUL.md", authority=IN_A_GROUP))).text
 
 
 async def test_a_note_is_shown_with_what_links_to_it(folder: Path) -> None:

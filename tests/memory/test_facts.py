@@ -53,6 +53,7 @@ def written(path: Path) -> str:
         ("## Remembered\n\n### Sub\n- y\n# Top\n", f"## Remembered\n\n### Sub\n- y\n{PIXEL}\n# Top\n"),
         (f"- tea\n\n{MARKER}\n- line\n", f"- tea\n\n## Remembered\n{PIXEL}\n\n{MARKER}\n- line\n"),
         ("```\n## Remembered\n```\n", f"```\n## Remembered\n```\n\n## Remembered\n{PIXEL}\n"),
+        ("## 记住的事\n- 茶\n", f"## 记住的事\n- 茶\n{PIXEL}\n"),
         ("<!--\n## Remembered\n-->\n", f"<!--\n## Remembered\n-->\n\n## Remembered\n{PIXEL}\n"),
     ],
 )
@@ -180,3 +181,8 @@ async def test_words_are_kept_as_they_were_said(path: Path, words: str) -> None:
 
     assert f"- {words} (2026-11-30)" in written(path)
     assert (await facts_in(path).remember(words, ASKED)).outcome == "known"
+
+
+def test_the_first_fact_gives_its_section_a_heading_in_its_own_language() -> None:
+    assert with_fact("", "- 我的狗叫皮皮") == "# Memory\n\n## 记住的事\n- 我的狗叫皮皮\n"
+    assert with_fact("## Remembered\n- tea\n", "- 我的狗叫皮皮") == "## Remembered\n- tea\n- 我的狗叫皮皮\n"

@@ -11,7 +11,7 @@ from nanobot.memory.dream.draft import MEMORY, Draft
 from nanobot.memory.dream.head import body_of, body_start, field_of, note_text, touched
 from nanobot.memory.dream.proposals import Proposal
 from nanobot.memory.dream.refused import Refused
-from nanobot.memory.facts import HEADING, bare, compared, with_fact
+from nanobot.memory.facts import bare, compared, with_fact
 from nanobot.memory.index import lines_of, newline_of
 from nanobot.memory.markdown import statements
 from nanobot.memory.recall.words import is_stop, words_of
@@ -96,7 +96,7 @@ def _add(proposal: Proposal, draft: Draft, day: date) -> Change:
     name = path.rpartition("/")[2]
     if name == MEMORY or proposal.section:
         title = f"{_TITLES.get(name, '')}\n\n" if not text.strip() and name in _TITLES else ""
-        after = with_fact(title + text, line, " ".join(proposal.section.split()).lstrip("# ") or HEADING)
+        after = with_fact(title + text, line, " ".join(proposal.section.split()).lstrip("# "))
     else:
         after = _appended(text or f"{_TITLES.get(name, '')}\n", line)
     return Change(draft.with_texts({path: _touched(draft, path, after, day)}), operation, [fact], [proposal.section])
