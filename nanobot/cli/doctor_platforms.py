@@ -36,6 +36,7 @@ def platform_checks(args: argparse.Namespace, language: "Language") -> "list[Che
 
 def _accounts(config: "Config") -> "dict[str, Callable[[], Account]]":
     """The bots by their platforms. To make one raises ConfigError if the token's variable is not set here."""
+    from nanobot import __version__
     from nanobot.config import known
     from nanobot.ops.checks.platforms import Account
 
@@ -51,8 +52,14 @@ def _accounts(config: "Config") -> "dict[str, Callable[[], Account]]":
         )
     if discord := config.discord:
         base = discord.api_base.rstrip("/")
+        agent = (
+            f"DiscordBot (https://github.com/nanobot, {__version__})"  # others are turned away
+        )
         accounts["discord"] = lambda: Account(
-            "discord", base, f"{base}/users/@me", {"Authorization": f"Bot {known(discord.token)}"}
+            "discord",
+            base,
+            f"{base}/users/@me",
+            {"Authorization": f"Bot {known(discord.token)}", "User-Agent": agent},
         )
     return accounts
 

@@ -85,6 +85,7 @@ async def test_a_refused_token_stays_red_while_the_other_channel_goes_on(model: 
             assert "developers/applications" not in told.out
             looked = await nanobot(private_home, "doctor")
             assert "[problem] Telegram: Telegram does not know this token" in looked.out
+            assert "[ok] Discord: " in looked.out
             assert "[problem] Gateway: telegram: refused." in looked.out
             assert "discord: up" in told.out
             assert len(telegram.calls) == asked + 1  # what doctor asked

@@ -13,13 +13,18 @@ It knows what Discord refuses (discord_checks.py), answers requests (discord_res
 protocol (discord_gateway.py), and misbehaves on order: `flood`, `fail`, `gateway.cut`, `gateway.die`, …
 `calls` holds every request, `shown` what a person sees. All of it belongs to the event loop that started it;
 the bot may be in this process or in another.
+By itself: `python -m tests.fakes.discord_server --port 8082`, where everything typed is said to the bot by Ada, who is
+alone with it, and everything it says is printed.
 """
 
+import argparse
 import asyncio
 import re
 import secrets
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Self
 
@@ -242,3 +247,40 @@ class FakeDiscord:
         text = "…thinking…" if message["flags"] & 128 else message["content"]
         name = self.bot.name if author["id"] == self.bot.id else author["global_name"] or author["username"]
         return f"{name}: {mark}{text}{files}"
+
+
+async def _converse(port: int) -> None:
+    discord = FakeDiscord()
+    await discord.start(port)
+    ada = discord.person("Ada")
+    room = discord.dm(ada)
+    print(f"api_base: {discord.api_base}\ntoken: {discord.token}\nowners: ['{ada.id}']", flush=True)
+    reader = asyncio.StreamReader()
+    protocol = asyncio.StreamReaderProtocol(reader)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, sys.stdin)
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            showing = tasks.create_task(_show(discord, room))
+            async for line in reader:
+                if text := line.decode().strip():
+                    discord.says(ada, room, text)
+            showing.cancel()
+    finally:
+        await discord.stop()
+
+
+async def _show(discord: FakeDiscord, room: Room) -> None:
+    """Print the room anew as far as it changes."""
+    told: list[str] = []
+    while True:
+        await discord.until(lambda: discord.shown(room) != told, seconds=365 * 86400)
+        new = [line for line in discord.shown(room) if line not in told]
+        told[:] = discord.shown(room)
+        print(*new, sep="\n", flush=True)
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--port", type=int, default=8082)
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_converse(options.parse_args().port))

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
@@ -168,6 +169,13 @@ def nothing_new(body: Json) -> Answer:
     """A summary that says little; a dream that changes nothing."""
     is_dream = str(body["messages"][0]["content"]).startswith(_OWN_PROMPTS[1])
     return say('{"operations": []}' if is_dream else "- they talked")
+
+
+def noted(body: Json) -> Answer:
+    """A summary of what people said, word for word; a dream that changes nothing."""
+    said = re.findall(r"^#\d+ .*?\[\w+\] [^:\n]*: (\S.*)$", str(body["messages"][-1]["content"]), re.MULTILINE)
+    is_dream = str(body["messages"][0]["content"]).startswith(_OWN_PROMPTS[1])
+    return nothing_new(body) if is_dream or not said else say("\n".join(f"- {line[:200]}" for line in said[-10:]))
 
 
 def read_script(lines: Iterable[str]) -> list[Answer]:

@@ -32,7 +32,7 @@ from typing import Self
 from aiohttp import web
 
 from tests.fakes.legality import what_is_illegal
-from tests.fakes.openai_answers import Answer, Json, echo, fail, is_for_itself, nothing_new, read_script
+from tests.fakes.openai_answers import Answer, Json, echo, fail, is_for_itself, noted, nothing_new, read_script
 
 
 @dataclass
@@ -128,11 +128,11 @@ async def _send(request: web.Request, answer: Answer) -> web.StreamResponse:
 
 
 async def serve(port: int, script: list[Answer], *, repeat: bool) -> None:
-    """Answer until cancelled: the script, then an echo if `repeat`."""
+    """Answer until cancelled: the script, then an echo if `repeat`, in summaries as well."""
     async with FakeOpenAI(port=port) as server:
         server.will(*script)
         if repeat:
-            server.otherwise = echo
+            server.otherwise, server.aside = echo, noted
         print(server.base_url, flush=True)
         await asyncio.Event().wait()
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from nanobot.ops.doctor import Finding, ok, problem, warning
 
 _SECONDS = 8.0
-_REFUSED = (401, 403, 404)  # Telegram answers 404 to what has not the form of a token
+_REFUSED = 401
+_NOT_THERE = 404  # Telegram says so of what has not the form of a token
 
 Explain = Callable[[Exception], str]
 """Why a platform cannot be reached, in a sentence without its dot."""
@@ -44,8 +45,10 @@ def platform(at: Account, explain: Explain, seconds: float = _SECONDS) -> Iterat
 
 
 def _judge(name: str, status: int, body: bytes, values: Mapping[str, object]) -> Finding:
-    if status in _REFUSED:
+    if status == _REFUSED or (name == "telegram" and status == _NOT_THERE):
         return problem(f"doctor.{name}_token", **values, status=status)
+    if status == _NOT_THERE:
+        return problem("doctor.platform_no_api", **values)
     if status != 200:
         return warning("doctor.platform_troubled", **values, status=status)
     try:
