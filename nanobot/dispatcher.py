@@ -13,6 +13,7 @@ from nanobot.agent.languages import Languages
 from nanobot.agent.patience import PatientBus
 from nanobot.agent.questions import Questions
 from nanobot.agent.turn import Turn
+from nanobot.authority import Role
 from nanobot.commands.offers import Offers
 from nanobot.commands.router import Answer, Call, Command, Router, parse
 from nanobot.errors import NanobotError, StoreError
@@ -28,10 +29,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Work:
-    """Messages that are dealt with together, and the turn in which that is done, if it takes one."""
+    """Messages that are dealt with together, the turn in which that is done, or what a command told."""
 
     messages: list[InboundMessage]
     turn: Turn | None = None
+    told: Answer | None = None
 
     def ended(self) -> None:
         if self.turn:
@@ -60,7 +62,7 @@ class Dispatcher:
         self._questions = questions
         self._languages = languages
         self._steer = steer
-        self._offers = Offers()
+        self._offers = Offers(bus.clock, bus.is_underway)
         self._put_off: set[str] = set()  # ids of messages whose turns are to begin again
         self._in_order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -97,8 +99,12 @@ class Dispatcher:
                 except Exception as error:  # noqa: BLE001  the boundary of a message
                     await self._bus.finish([message], self._failure(message, error))
 
-    async def _sort(self, message: InboundMessage, immediate: asyncio.TaskGroup) -> None:
+    async def _sort(self, heard: InboundMessage, immediate: asyncio.TaskGroup) -> None:
         """Hand a message on to whoever deals with it. What goes wrong here does so before anybody has it."""
+        message = self._bus.as_of_now(heard)
+        if message is None:
+            await self._bus.finish([heard], None)
+            return
         newest = self._questions.newest(message)
         message = self._offers.read(message, newest)
         if message.answers is not None and self._questions.answer(message):
@@ -106,26 +112,36 @@ class Dispatcher:
         elif (command := self._command(message)) and command[0].immediate:
             immediate.create_task(self._at_once(message, command[0]))
         elif message.answers is not None:
-            await self._bus.finish([message], self._too_late(message))
+            await self._bus.finish([message], self._says(message, "command.question_over", failed=True))
         elif self._offers.left(message, newest):
-            await self._bus.finish([message], self._left(message))
+            await self._bus.finish([message], self._says(message, "command.left"))
         elif command is None and self._questions.answer_typed(message):
             await self._bus.finish([message], None)
         else:
             await self._hint(message)
             await self._remind(message)
-            self._lanes.put(message)
+            await self._put(message, command[0].name if command else "")
+
+    async def _put(self, message: InboundMessage, command: str) -> None:
+        """Let a message wait for its turn. A command is told so, and the same one twice in a row waits once."""
+        waits = self._says(message, "command.waits", command=command)
+        if command and self._lanes.ends_with(message):
+            await self._bus.finish([message], waits)
+            return
+        if command and self._lanes.is_busy(message.address.session_key):
+            await self._mention(replace(waits, id=f"{message.id}:waits", reply_to=None))
+        self._lanes.put(message)
 
     async def _hint(self, message: InboundMessage) -> None:
         """Tell whoever does not answer a question that the turn waits for that, once."""
         if self._questions.hint(message):
-            notice = _notice(message, Answer(say("tools.hint", self._language(message))))
+            notice = self._says(message, "tools.hint")
             await self._mention(replace(notice, id=f"{message.id}:hint"))
 
     async def _remind(self, message: InboundMessage) -> None:
         """A yes that came too late for a command's question is not taken for done: say how to give it."""
         if missed := self._offers.missed(message):
-            notice = _notice(message, Answer(say("command.missed", self._language(message), command=missed)))
+            notice = self._says(message, "command.missed", command=missed)
             await self._mention(replace(notice, id=f"{message.id}:missed", reply_to=None))
 
     async def _mention(self, notice: OutboundMessage) -> None:
@@ -154,10 +170,14 @@ class Dispatcher:
                 answer = self._failure(message, error)
             await self._finish(work, answer)
 
-    async def _deal_with(self, message: InboundMessage, work: _Work) -> OutboundMessage | None:
+    async def _deal_with(self, waited: InboundMessage, work: _Work) -> OutboundMessage | None:
+        message = self._bus.as_of_now(waited)
+        if message is None:
+            return None
         if command := self._command(message):
             again = await self._bus.begin_if_possible(message) > 0
-            return await self._run_command(message, *command, again=again)
+            work.messages, work.told = [message], await self._run_command(message, *command, again=again)
+            return _notice(message, work.told)
         again = await self._bus.begin(message) > 0 or message.id in self._put_off
         self._put_off.discard(message.id)
         if message.corrects or not message.to_bot:
@@ -190,6 +210,8 @@ class Dispatcher:
 
     async def _finish(self, work: _Work, answer: OutboundMessage | None) -> None:
         await self._bus.finish(work.messages, answer)
+        if work.told and answer:
+            self._offers.made(work.messages[0], work.told, answer.id)
         work.ended()
 
     async def _joining(self, turn: Turn) -> InboundMessage | None:
@@ -207,27 +229,24 @@ class Dispatcher:
         return message
 
     def _joins(self, message: InboundMessage, turn: Turn) -> bool:
-        if message.authority != turn.caller.authority:  # their role has changed meanwhile
+        if self._bus.as_of_now(message) != message or message.authority != turn.caller.authority:  # another role by now
             return False
         if message.corrects:
             return message.corrects in (other.id for other in turn.inbound)
         return self._steer and message.to_bot and self._command(message) is None
 
-    async def _run_command(
-        self, message: InboundMessage, command: Command, argument: str, *, again: bool
-    ) -> OutboundMessage:
+    async def _run_command(self, message: InboundMessage, command: Command, argument: str, *, again: bool) -> Answer:
         if language_of(argument) == "zh":  # Latin letters may be the name of a model or a note, and say nothing
             self._languages.hear(message.address.session_key, argument)
         call = Call(message, argument, self._language(message))
         if again and command.once:
-            return _notice(message, Answer(call.say("command.begun_before", command=command.name), failed=True))
-        answer = await self._answer(command, call)
-        self._offers.made(message, answer)
-        return _notice(message, answer)
+            return Answer(call.say("command.begun_before", command=command.name), failed=True)
+        return await self._answer(command, call)
 
     async def _answer(self, command: Command, call: Call) -> Answer:
-        if call.message.authority.role.rank > command.role.rank:
-            return Answer(call.say("command.not_allowed", command=command.name), failed=True)
+        if not command.may(call.message.authority):
+            sentence = "command.not_allowed" if command.role is Role.OWNER else "command.not_allowed_in_group"
+            return Answer(call.say(sentence, command=command.name), failed=True)
         return await command.handler(call)
 
     def _command(self, message: InboundMessage) -> tuple[Command, str] | None:
@@ -242,11 +261,10 @@ class Dispatcher:
         key = "command.unknown_suggestion" if meant else "command.unknown"
         return Answer(call.say(key, name=call.argument, meant=meant), failed=True)
 
-    def _too_late(self, message: InboundMessage) -> OutboundMessage:
-        return _notice(message, Answer(say("command.question_over", self._language(message)), failed=True))
-
-    def _left(self, message: InboundMessage) -> OutboundMessage:
-        return _notice(message, Answer(say("command.left", self._language(message))))
+    def _says(
+        self, message: InboundMessage, sentence: str, *, failed: bool = False, **values: object
+    ) -> OutboundMessage:
+        return _notice(message, Answer(say(sentence, self._language(message), **values), failed=failed))
 
     def _failure(self, message: InboundMessage, error: Exception) -> OutboundMessage:
         language = self._language(message)

@@ -30,7 +30,7 @@ class PatientBus:
         """Without `standing`, whoever could write is served, however long it waited."""
         self._bus = bus
         self.as_of_now = standing
-        self._clock = clock
+        self.clock = clock
         self._troubles: dict[object, str] = {}  # of each that waits
 
     @property
@@ -63,6 +63,9 @@ class PatientBus:
     async def send(self, message: OutboundMessage) -> None:
         await self._bus.send(message)
 
+    def is_underway(self, message_id: str) -> bool:
+        return self._bus.is_underway(message_id)
+
     def show(self, progress: Progress) -> None:
         self._bus.show(progress)
 
@@ -76,6 +79,6 @@ class PatientBus:
                 except StoreError as error:
                     log.error("%s; tried again in %.0f s", str(error).rstrip("."), PAUSE)  # noqa: TRY400 - it says all
                     self._troubles[waiter] = str(error)
-                    await self._clock.sleep(PAUSE)
+                    await self.clock.sleep(PAUSE)
         finally:
             self._troubles.pop(waiter, None)

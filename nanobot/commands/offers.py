@@ -1,12 +1,16 @@
 """What a bare yes or no, or a number, stands for right after a command has asked."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from nanobot.authority import Scope
 from nanobot.commands.router import Answer
 from nanobot.i18n.consent import consent, leaves, picked
-from nanobot.ids import new_id
 from nanobot.messages import InboundMessage
+from nanobot.ports import Clock
+
+VALID = 600.0
+"""Seconds in which it can be answered; the codes that some questions have are valid for as long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +18,8 @@ class _Offer:
     person: str
     scope: Scope
     answer: Answer
-    made: str  # an id: they sort by time
+    made: str  # the id of the question: they sort by time
+    until: float  # as Clock.monotonic
     is_newest: bool = True
 
     def is_to(self, message: InboundMessage) -> bool:
@@ -42,17 +47,25 @@ class _Offer:
 class Offers:
     """The newest question of a command in each conversation, as long as the bot says nothing else there.
 
-    Other commands in between leave it open: their answers are no questions.
+    Other commands in between leave it open: their answers are no questions. It is answered by whoever has seen it, and
+    not after VALID.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock, is_underway: Callable[[str], bool]) -> None:
+        """`is_underway` says whether the message with this id has not been shown yet: that of a Bus."""
+        self._clock = clock
+        self._is_underway = is_underway
         self._open: dict[str, _Offer] = {}
 
-    def made(self, message: InboundMessage, answer: Answer) -> None:
-        """A command has answered this message. What is chosen from now on is chosen from the newest question."""
-        key = message.address.session_key
+    def made(self, message: InboundMessage, answer: Answer, question: str) -> None:
+        """A command has answered this message with the one of the id `question`.
+
+        What is chosen from now on is chosen from the newest question.
+        """
+        key, now = message.address.session_key, self._clock.monotonic()
+        self._open = {where: offer for where, offer in self._open.items() if offer.until > now}
         if answer.yes or answer.buttons:
-            self._open[key] = _Offer(message.sender.id, message.authority.scope, answer, new_id())
+            self._open[key] = _Offer(message.sender.id, message.authority.scope, answer, question, now + VALID)
         elif (offer := self._open.get(key)) and [offer.command] == message.text.split()[:1]:
             del self._open[key]  # it was answered in full
 
@@ -82,15 +95,20 @@ class Offers:
 
     def _asked(self, message: InboundMessage, newest: str) -> _Offer | None:
         """What is asked there, if this is the time to answer it and its sender the one."""
+        offer = self._shown(message)
+        return offer if offer and offer.is_newest and offer.made >= newest else None
+
+    def _shown(self, message: InboundMessage) -> _Offer | None:
+        """What its sender was asked there, and has seen, and may still be answered."""
         offer = self._open.get(message.address.session_key)
-        is_now = offer is not None and offer.is_newest and offer.made >= newest and offer.is_to(message)
-        return offer if is_now else None
+        if offer is None or offer.until <= self._clock.monotonic() or self._is_underway(offer.made):
+            return None
+        return offer if offer.is_to(message) else None
 
     def missed(self, message: InboundMessage) -> str:
         """The command that a yes may have meant which came too late to stand for it, once; "" for all else."""
-        key = message.address.session_key
-        offer = self._open.get(key)
-        if offer is None or not offer.answer.yes or not consent(message.text) or not offer.is_to(message):
+        offer = self._shown(message)
+        if offer is None or not offer.answer.yes or not consent(message.text):
             return ""
-        del self._open[key]
+        del self._open[message.address.session_key]
         return offer.answer.yes

@@ -1,14 +1,16 @@
 """What a bare yes or no stands for, and when it does not any more."""
 
+from collections.abc import Container
 from dataclasses import replace
 
 import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Scope
-from nanobot.commands.offers import Offers
+from nanobot.commands.offers import VALID, Offers
 from nanobot.commands.router import Answer
 from nanobot.ids import new_id
 from nanobot.messages import Address, Attachment, Button, InboundMessage, Sender
+from tests.fakes.clock import FakeClock
 
 ASKED = Answer("Shall I?", yes="/forget yes AB23", no="/forget no AB23")
 LIST = Answer("Which one?", [Button("a", "/model a")])
@@ -21,11 +23,15 @@ def typed(text: str) -> InboundMessage:
     )
 
 
+def fresh(clock: FakeClock | None = None, underway: Container[str] = ()) -> Offers:
+    return Offers(clock or FakeClock(), lambda question: question in underway)
+
+
 @pytest.fixture
 def offers() -> Offers:
     """In which one question is open."""
-    offers = Offers()
-    offers.made(typed("/forget x"), ASKED)
+    offers = fresh()
+    offers.made(typed("/forget x"), ASKED, new_id())
     return offers
 
 
@@ -48,27 +54,27 @@ def test_a_bare_yes_or_no_is_the_command(offers: Offers, text: str, meant: str) 
     ("text", "meant"), [("1", "/model a"), ("A", "/model a"), ("2", "2"), ("0", "0"), ("yes", "yes")]
 )
 def test_a_number_or_a_label_is_what_a_list_offers(text: str, meant: str) -> None:
-    offers = Offers()
-    offers.made(typed("/model"), LIST)
+    offers = fresh()
+    offers.made(typed("/model"), LIST, new_id())
     assert offers.read(typed(text), NONE).text == meant
 
 
 @pytest.mark.parametrize("text", ["cancel", "取消", "算了", "0", "不用了", "no, thanks"])
 def test_a_list_can_be_left(text: str) -> None:
-    offers = Offers()
-    offers.made(typed("/model"), LIST)
+    offers = fresh()
+    offers.made(typed("/model"), LIST, new_id())
     assert not offers.left(typed(text), new_id())
     assert offers.read(typed(text), NONE).text == text
     assert offers.left(typed(text), NONE)
     assert not offers.left(typed(text), NONE)
-    offers.made(typed("/dream-restore"), replace(LIST, no="/dream-restore no"))
+    offers.made(typed("/dream-restore"), replace(LIST, no="/dream-restore no"), new_id())
     assert offers.read(typed(text), NONE).text == "/dream-restore no"
 
 
 def test_what_was_chosen_from_a_list_closes_it() -> None:
-    offers = Offers()
-    offers.made(typed("/model"), LIST)
-    offers.made(typed("/model a"), Answer("It is a."))
+    offers = fresh()
+    offers.made(typed("/model"), LIST, new_id())
+    offers.made(typed("/model a"), Answer("It is a."), new_id())
     assert offers.read(typed("1"), NONE).text == "1"
 
 
@@ -92,10 +98,10 @@ def test_only_whoever_was_asked_answers_and_only_there(offers: Offers) -> None:
 
 
 def test_other_commands_leave_it_open_but_a_newer_question_does_not(offers: Offers) -> None:
-    offers.made(typed("/status"), Answer("All is well."))
+    offers.made(typed("/status"), Answer("All is well."), new_id())
     assert offers.read(typed("yes"), NONE).text == ASKED.yes
-    offers.made(typed("/forget x"), ASKED)
-    offers.made(typed("/model"), LIST)
+    offers.made(typed("/forget x"), ASKED, new_id())
+    offers.made(typed("/model"), LIST, new_id())
     assert offers.read(typed("yes"), NONE).text == "yes"
 
 
@@ -113,7 +119,7 @@ def test_a_yes_that_comes_too_late_is_told_what_it_may_have_meant_once(offers: O
 
 
 def test_what_was_answered_in_full_is_no_question_any_more(offers: Offers) -> None:
-    offers.made(typed(ASKED.yes), Answer("Forgotten."))
+    offers.made(typed(ASKED.yes), Answer("Forgotten."), new_id())
     assert offers.read(typed("yes"), NONE).text == "yes"
     assert offers.missed(typed("yes")) == ""
 
@@ -121,5 +127,24 @@ def test_what_was_answered_in_full_is_no_question_any_more(offers: Offers) -> No
 def test_of_two_questions_the_newer_one_is_meant(offers: Offers) -> None:
     of_a_turn = new_id()
     assert offers.read(typed("yes"), of_a_turn).text == "yes"
-    offers.made(typed("/forget y"), ASKED)
+    offers.made(typed("/forget y"), ASKED, new_id())
     assert offers.read(typed("yes"), of_a_turn).text == ASKED.yes
+
+
+def test_it_is_over_after_a_while() -> None:
+    clock = FakeClock()
+    offers = fresh(clock)
+    offers.made(typed("/forget x"), ASKED, new_id())
+    clock.advance(VALID)
+    assert offers.read(typed("yes"), NONE).text == "yes"
+    assert offers.missed(typed("yes")) == ""
+
+
+def test_nobody_answers_what_they_have_not_seen_yet() -> None:
+    underway = {"q"}
+    offers = fresh(underway=underway)
+    offers.made(typed("/forget x"), ASKED, "q")
+    assert offers.read(typed("yes"), NONE).text == "yes"
+    assert offers.missed(typed("yes")) == ""
+    underway.clear()
+    assert offers.read(typed("yes"), NONE).text == ASKED.yes
