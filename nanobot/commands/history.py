@@ -28,11 +28,16 @@ _LONGEST_COUNT = 3  # digits; an id has more
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Who wants something of the history, in which language, and how they write the commands for it."""
+    """Who wants something of the history, in which language, and how they write the commands for it.
+
+    `typed` is what they wrote behind the command; `chooses`: whether they see buttons, which then say it all.
+    """
 
     asked: Asked
     language: Language
     commands: Callable[[Written], str]
+    typed: str = ""
+    chooses: bool = True
 
     def say(self, sentence: str, /, **values: object) -> str:
         return say(f"history.{sentence}", self.language, **values)
@@ -145,7 +150,7 @@ def history_commands(history: History, told: Callable[[Result, Asking], Answer])
             if action == "restore" and consent(call.argument) is False:
                 return Answer(call.say("command.left"))
             asked = Asked(message.address.session_key, message.authority, message=message.id)
-            asking = Asking(asked, call.language, _slash)
+            asking = Asking(asked, call.language, _slash, call.argument)
             return told(await history.do(action, call.argument, asking), asking)
 
         return Command(name, handle, immediate=True)

@@ -51,14 +51,21 @@ def told(result: Result, asking: Asking) -> Answer:
         case Log(entries):
             return Answer("\n".join(_log(entries, asking)))
         case Shown(entry, diffs):
-            return Answer("\n".join(_shown(entry, diffs, asking)))
-        case Receipt():
-            return Answer("\n".join(_receipt(result, asking)), failed=not result.version)
+            return Answer("\n".join([*_renamed(entry, asking), *_shown(entry, diffs, asking)]))
+        case Receipt(target=target):
+            rows = [*_renamed(target, asking), *_receipt(result, asking)]
+            return Answer("\n".join(rows), failed=not result.version)
 
 
 def _trouble(kind: str, detail: str, asking: Asking) -> str:
     commands = {action: asking.command(action) for action in get_args(Written)}
     return asking.say(kind, detail=_cut(cleaned(detail), LONGEST_LINE), **commands)
+
+
+def _renamed(entry: Entry, asking: Asking) -> Iterator[str]:
+    """Why a version has another number than was typed."""
+    if not entry.version.id.startswith(asking.typed.casefold()):
+        yield asking.say("renamed", typed=_cut(cleaned(asking.typed), _SHORT + 1), version=_id(entry))
 
 
 def _why(why: Why, asking: Asking) -> Iterator[str]:
@@ -107,7 +114,7 @@ def _choice(choice: Choice, asking: Asking) -> Answer:
             rows.append(asking.say("more_lines", count=len(choice.lines) - len(lines)))
         buttons = [_button(bare(line.text), asking.command("why", line.name)) for line in lines]
         return Answer("\n".join([asking.say("which_line"), *rows]), buttons)
-    rows = [row for entry in choice.entries for row in _listed(entry, asking)]
+    rows = [] if asking.chooses else [row for entry in choice.entries for row in _listed(entry, asking)]
     buttons = [
         _button(f"{_at(entry)} · {_id(entry)} · {_first(entry, asking)}", asking.command("restore", _id(entry)))
         for entry in choice.entries

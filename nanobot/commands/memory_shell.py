@@ -51,8 +51,9 @@ class MemoryShell:
         authority = Authority(Role.OWNER, Scope(scope), Origin.OWNER)
         if action == _SHOW:
             return await self._show(" ".join(words), authority, in_language)
-        asking = Asking(Asked(SHELL.session_key, authority), in_language, lambda what: _typed(what, authority.scope))
-        result = await self._history.do(next(known for known in _ACTIONS if known == action), " ".join(words), asking)
+        asked, typed = Asked(SHELL.session_key, authority), " ".join(words)
+        asking = Asking(asked, in_language, lambda what: _typed(what, authority.scope), typed, chooses=False)
+        result = await self._history.do(next(known for known in _ACTIONS if known == action), typed, asking)
         answer = told(result, asking)
         return ShellAnswer(answer.text, answer.failed, as_data(result))
 
