@@ -19,6 +19,7 @@ Cut = Literal["stopped", "put_off"]
 class _Lane:
     waiting: deque[InboundMessage] = field(default_factory=deque)
     task: asyncio.Task[None] | None = None
+    at_work: InboundMessage | None = None  # what the task handles
     cut: Cut | None = None  # why the task is being cancelled, if that is not the end of the program
     held: bool = False  # what waits is not started before a new message comes
     placed: bool = False  # what runs takes one of the places
@@ -145,6 +146,13 @@ class Lanes:
         lane = self._lanes.get(key)
         return lane.cut if lane else None
 
+    def at_work(self, key: str) -> InboundMessage | None:
+        """The message that is being handled in a session, or waits for a place; None if nothing is to be stopped."""
+        lane = self._lanes.get(key)
+        if lane is None or lane.task is None:
+            return None
+        return lane.at_work or next(iter(lane.waiting), None)
+
     def waiting(self, key: str) -> int:
         """How many messages wait in a session."""
         lane = self._lanes.get(key)
@@ -201,8 +209,10 @@ class Lanes:
             await self._take_place(lane)
             try:
                 if lane.waiting and not self._is_closed:  # while it waited for a place, they may have joined a turn
-                    await self._handle(lane.waiting.popleft())
+                    lane.at_work = lane.waiting.popleft()
+                    await self._handle(lane.at_work)
             finally:
+                lane.at_work = None
                 self._leave_place(lane)
         self._ended(key, lane)
 

@@ -15,6 +15,7 @@ from nanobot.bus.spool import Spool
 from nanobot.commands.router import Answer, Call, Command, Router
 from nanobot.errors import StoreError
 from nanobot.i18n import say
+from nanobot.ids import new_id
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
 from nanobot.people.people import MACHINE
 from nanobot.people.standing import as_of_now
@@ -274,3 +275,32 @@ async def test_who_was_shown_out_is_answered_nothing_that_they_wrote_before(tmp_
 
     assert answer.text == "to the owner"
     assert len(model.requests) == 2
+
+
+async def test_in_a_group_members_stop_what_they_began_and_leave_the_rest_to_owners(tmp_path: Path) -> None:
+    group = Address("telegram", "-1")
+    scope = Scope.group("telegram", "-1")
+    model = ScriptedLLM(HANG)
+    desk = Desk(tmp_path, model)
+
+    async def says_in_group(text: str, who: str, role: Role = Role.MEMBER) -> None:
+        origin = Origin.OWNER if role is Role.OWNER else Origin.PERSON
+        await desk.bus.publish(
+            replace(said(text, new_id()), address=group, sender=Sender(who), authority=Authority(role, scope, origin))
+        )
+
+    async def answer(text: str, who: str, role: Role = Role.MEMBER) -> str:
+        await says_in_group(text, who, role)
+        return (await desk.hear()).text
+
+    async with desk.running():
+        await says_in_group("tell me a story", "owner", Role.OWNER)
+        await model.asked.wait()
+        assert await answer("/stop", "bob") == say("command.not_yours_to_stop", "en")
+        assert await answer("/stop", "owner", Role.OWNER) == say("command.stopped", "en")
+        assert await answer("/new", "bob") == say("command.not_allowed_in_group", "en", command="new")
+        for who, role in (("bob", Role.MEMBER), ("owner", Role.OWNER)):
+            model.asked.clear()
+            await says_in_group("and another", "bob")
+            await model.asked.wait()
+            assert await answer("/stop", who, role) == say("command.stopped", "en")

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
+from nanobot.authority import Role
 from nanobot.commands.router import Answer, Call, Command
 from nanobot.commands.session import Lines
 from nanobot.ids import new_id
@@ -21,7 +22,9 @@ _NO_SUCCESS = ("unusable", "failed", "busy", "enough")
 
 
 def dream_command(dream: Dream, send: Send, archive: Archive) -> Command:
-    """/dream. It may take minutes: `send` says first that it is at work.
+    """/dream, for owners: it reads what was said in all scopes, and they pay for it.
+
+    It may take minutes: `send` says first that it is at work.
 
     `archive` makes an episode of what was said in a session until now, so that there is something to dream of.
     """
@@ -42,7 +45,7 @@ def dream_command(dream: Dream, send: Send, archive: Archive) -> Command:
         told = report.told(call.language, message.authority.scope)
         return Answer(told, failed=report.outcome in _NO_SUCCESS)
 
-    return Command("dream", handle, immediate=True, in_order=False)
+    return Command("dream", handle, immediate=True, in_order=False, role=Role.OWNER)
 
 
 def dream_lines(dream: Dream, next_at: NextAt = lambda after: None) -> Lines:

@@ -3,6 +3,7 @@
 from difflib import get_close_matches
 
 from nanobot.agent.models import Models
+from nanobot.authority import Role
 from nanobot.commands.router import Answer, Call, Command
 from nanobot.messages import Button
 
@@ -19,7 +20,7 @@ def model_command(models: Models) -> Command:
         await models.choose(key, call.argument)
         return Answer(call.say("command.model_chosen", name=call.argument, model=models.get(key)[0].info.model))
 
-    return Command("model", handle, immediate=True)
+    return Command("model", handle, immediate=True, role_in_group=Role.OWNER)
 
 
 def _list(models: Models, key: str, call: Call) -> Answer:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from nanobot.authority import Role
+from nanobot.authority import Authority, Role
 from nanobot.i18n import Language, say
 from nanobot.messages import Button, InboundMessage
 
@@ -48,7 +48,8 @@ class Command:
 
     Immediate ones of a conversation run in the order in which they came, but for those that are not `in_order`:
     they take long, or must not wait for one that does. One that is done `once` is not done again by the process after
-    one that ended in it: what it uses up is gone, perhaps.
+    one that ended in it: what it uses up is gone, perhaps. In a group, whose conversation is everybody's, some take
+    more than elsewhere: `role_in_group`.
     """
 
     name: str
@@ -58,6 +59,12 @@ class Command:
     role: Role = Role.MEMBER
     in_order: bool = True
     once: bool = False
+    role_in_group: Role = Role.MEMBER
+
+    def may(self, authority: Authority) -> bool:
+        """Whether somebody may use it where they speak."""
+        least = self.role_in_group if authority.scope.is_group else self.role
+        return authority.role.rank <= min(self.role.rank, least.rank)
 
     def help(self, language: Language) -> str:
         """What it does, in one line."""

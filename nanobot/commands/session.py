@@ -5,11 +5,12 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from nanobot.agent.agent import Agent, too_long, unreadable
 from nanobot.agent.models import Models
 from nanobot.authority import Role
-from nanobot.commands.router import Answer, Call, Command, parse
+from nanobot.commands.router import Answer, Call, Command, Router, parse
 from nanobot.errors import LLMErrorKind
 from nanobot.lanes import Lanes
 from nanobot.memory.consolidator import Archiving
 from nanobot.memory.setbacks import Setback
+from nanobot.people.standing import TERMINAL
 from nanobot.ports import SessionStore
 
 MOST_SESSIONS = 20
@@ -28,13 +29,19 @@ def all_of(*parts: Lines | None) -> Lines:
 
 
 def help_command(others: Iterable[Command]) -> Command:
+    """/help: all that one may use, or the command named behind it. Telegram sends /start for whoever comes."""
     commands = tuple(others)
 
     async def handle(call: Call) -> Answer:
-        rank = call.message.authority.role.rank
-        usable = (command for command in (*commands, itself) if rank <= command.role.rank)
-        rows = sorted((command.name, command.help(call.language)) for command in usable)
-        return Answer("\n".join(call.say("command.help_row", name=name, text=text) for name, text in rows))
+        usable = [command for command in (*commands, itself) if command.may(call.message.authority)]
+        asked = Router(usable).find(f"/{call.argument.lstrip('/')}")
+        rows = sorted((command.name, command.help(call.language)) for command in ([asked[0]] if asked else usable))
+        lines = [call.say("command.help_row", name=name, text=text) for name, text in rows]
+        if parse(call.message.text) == ("start", ""):
+            lines.insert(0, call.say("command.start"))
+        if call.message.address.channel == TERMINAL and not asked:
+            lines.append(call.say("command.help_leave"))
+        return Answer("\n".join(lines))
 
     itself = Command("help", handle, immediate=True, aliases=("start",))
     return itself
@@ -45,7 +52,7 @@ def new_command(agent: Agent) -> Command:
         await agent.reset(call.message.address)
         return Answer(call.say("command.new"))
 
-    return Command("new", handle, aliases=("clear",))
+    return Command("new", handle, aliases=("clear",), role_in_group=Role.OWNER)
 
 
 def compact_command(agent: Agent) -> Command:
@@ -62,8 +69,14 @@ def compact_command(agent: Agent) -> Command:
 
 
 def stop_command(lanes: Lanes) -> Command:
+    """/stop; in a group for whoever began what runs, and for owners."""
+
     async def handle(call: Call) -> Answer:
-        key = call.message.address.session_key
+        message = call.message
+        key, at_work = message.address.session_key, lanes.at_work(message.address.session_key)
+        is_theirs = at_work is None or at_work.sender.id == message.sender.id
+        if not is_theirs and message.authority.role is not Role.OWNER:
+            return Answer(call.say("command.not_yours_to_stop"), failed=True)
         stopped, _ = await lanes.stop(key)
         waiting = [parse(message.text) for message in lanes.queue(key)]
         commands = dict.fromkeys(f"/{parsed[0]}" for parsed in waiting if parsed)
