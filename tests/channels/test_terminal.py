@@ -64,9 +64,13 @@ async def test_an_empty_line_says_nothing(keyboard: PipeInput, tmp_path: Path) -
     assert await said(keyboard, tmp_path, "\r \r\x15\x04") == []
 
 
-@pytest.mark.parametrize("word", ["exit", "quit", "Exit ", "/quit"])
+@pytest.mark.parametrize("word", ["exit", "quit", "Exit ", "/quit", "退出"])
 async def test_a_word_of_farewell_leaves(keyboard: PipeInput, tmp_path: Path, word: str) -> None:
     assert await said(keyboard, tmp_path, f"{word}\r") == []
+
+
+async def test_a_call_for_help_is_the_command(keyboard: PipeInput, tmp_path: Path) -> None:
+    assert await said(keyboard, tmp_path, f"help\r?\r帮助\rhelp me\r{LEAVE}") == ["/help"] * 3 + ["help me"]
 
 
 async def test_bytes_that_the_console_could_not_decode_become_valid_text(keyboard: PipeInput, tmp_path: Path) -> None:
@@ -122,7 +126,7 @@ async def test_an_answer_is_printed_once_with_what_it_cost(
             shown += capsys.readouterr().out
         keyboard.send_text(LEAVE)
         await running
-    assert shown.startswith("\nWelcome.\n\nA tale\n")
+    assert shown.startswith("\nWelcome.\n/help lists the commands; exit or Ctrl-D leaves.\n\nA tale\n")
     assert shown.count("Once upon a time") == 1
     assert "• two" in shown
     assert "The end 👋 你好." in shown

@@ -16,7 +16,8 @@ from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
 from nanobot.ports import Publish
 
 _PREVIEW_LINES = 6
-_LEAVING = ("exit", "quit", "/exit", "/quit")
+_LEAVING = ("exit", "quit", "/exit", "/quit", "退出")
+_HELP = ("help", "?", "？", "帮助")
 
 
 class Terminal:
@@ -50,7 +51,7 @@ class Terminal:
     async def listen(self, publish: Publish) -> None:
         """Publish what is typed, until the person leaves."""
         if self._greeting:
-            await self._print([Piece(self._greeting, "quiet")])
+            await self._print([Piece(self._greeting, "quiet"), Piece(self._dialogue.say("start"), "quiet")])
         with self._signals():
             while text := await self._next(publish):
                 self._screen.turn_page()
@@ -91,6 +92,7 @@ class Terminal:
         if choice := self._dialogue.choose(text):
             question, value = choice
             return words(self._address, value, answers=question)
+        text = "/help" if text.strip().casefold() in _HELP else text
         self._dialogue.heard(text)
         return words(self._address, text)
 
