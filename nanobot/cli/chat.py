@@ -6,7 +6,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nanobot.cli.settings import config_of, home_of, language_here
+from nanobot.cli.settings import home_of, idle_words, language_here, loaded_of
 from nanobot.errors import WorkspaceError
 
 if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does without
@@ -43,13 +43,16 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(args: argparse.Namespace) -> int:
     """Talk until the person leaves, or answer once."""
-    config = config_of(args)
+    loaded = loaded_of(args)
+    config = loaded.config
     text = args.message
     if text is None and not (sys.stdin and sys.stdin.isatty()):
         text = _standard_input()
     if text is not None and not text.strip():
         print('nanobot: there is nothing to ask; write nanobot chat -m "your question"', file=sys.stderr)
         return _NOTHING_TO_ASK
+    for line in idle_words(loaded):
+        print(f"nanobot: {line}", file=sys.stderr)
     import asyncio
 
     from nanobot.channels.socket.desk import ONCE

@@ -2,7 +2,7 @@
 
 import argparse
 
-from nanobot.cli.settings import config_path_of, language_here, loaded_of
+from nanobot.cli.settings import config_path_of, idle_words, language_here, loaded_of
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -36,6 +36,8 @@ def check(args: argparse.Namespace) -> int:
     print(say(sentence, language, path=loaded.path))
     if unset := unset_variables(loaded.root):
         print(say("doctor.config_unset", language, keys=", ".join(unset)))
+    for line in idle_words(loaded):
+        print(line)
     return 0
 
 

@@ -97,11 +97,22 @@ def _look_at_config(path: "Path", loaded: "Loaded | ConfigError") -> "Iterator[F
     yield ok("doctor.config_ok", path=path)
     if unset := unset_variables(loaded.root):
         yield warning("doctor.config_unset", keys=", ".join(unset))
+    yield from _look_at_idle_keys(loaded)
     if files.is_open(path) and (secrets := literal_secrets(loaded)):
         yield warning("doctor.config_secret", keys=", ".join(secrets), path=path)
     for name, preset in loaded.config.models.items():
         if host := _reads_key_in_plain_text(preset):
             yield warning("doctor.config_plain_http", preset=name, host=host)
+
+
+def _look_at_idle_keys(loaded: "Loaded") -> "Iterator[Finding]":
+    from nanobot.config.describing import idle_keys
+    from nanobot.ops.doctor import warning
+
+    if keys := idle_keys(loaded):
+        yield warning("doctor.config_idle", keys=", ".join(keys), count=len(keys))
+    if "limits" in keys:
+        yield warning("doctor.config_no_limits")
 
 
 def _reads_key_in_plain_text(preset: "ModelPreset") -> str | None:

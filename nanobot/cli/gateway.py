@@ -5,7 +5,7 @@ import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nanobot.cli.settings import config_of, config_path_of, home_of, language_here
+from nanobot.cli.settings import config_path_of, home_of, idle_words, language_here, loaded_of
 from nanobot.cli.telling import tell
 from nanobot.errors import ConfigError, WorkspaceError
 
@@ -31,7 +31,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(args: argparse.Namespace) -> int:
     """Serve until told to stop."""
-    config = config_of(args)
+    loaded = loaded_of(args)
+    config = loaded.config
     from nanobot.app.plugins import has_channels
 
     if config.telegram is None and config.discord is None and not has_channels(config.plugins):
@@ -42,6 +43,8 @@ def run(args: argparse.Namespace) -> int:
         )
     import asyncio
 
+    for line in idle_words(loaded):
+        _tell(line)
     return asyncio.run(_serve(config, home_of(args), language_here(config.language)))
 
 

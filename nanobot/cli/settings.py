@@ -52,6 +52,16 @@ def language_here(configured: str) -> "Language":
     return "zh" if configured.startswith("zh") else "en"
 
 
+def idle_words(loaded: "Loaded") -> list[str]:
+    """What to say of keys that are set and have no effect yet, a line each; nothing if there are none."""
+    from nanobot.config.describing import idle_keys
+    from nanobot.i18n import say
+
+    keys, language = idle_keys(loaded), language_here(loaded.config.language)
+    told = [say("doctor.config_idle", language, keys=", ".join(keys), count=len(keys))] if keys else []
+    return [*told, say("doctor.config_no_limits", language)] if "limits" in keys else told
+
+
 def agreed(question: str) -> bool:
     """Ask at the terminal; only a yes is one, in either language."""
     from nanobot.i18n.consent import consent

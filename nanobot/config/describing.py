@@ -91,6 +91,26 @@ def _literals(kind: Kind[Any], node: Node | None) -> Iterator[str]:
             yield from _literals(kind.kind if isinstance(kind, MapOf) else inner[name], value)
 
 
+def idle_keys(loaded: Loaded) -> list[str]:
+    """The keys that are set and have no effect yet; of a group its own name."""
+    return list(_idle(Section(Config), loaded.root))
+
+
+def _idle(kind: Kind[Any], node: Node | None) -> Iterator[str]:
+    if not isinstance(node, Table):
+        return
+    if isinstance(kind, MapOf):
+        for inside in node.entries.values():
+            yield from _idle(kind.kind, inside)
+    elif isinstance(kind, Section):
+        for each in keys_of(kind.cls):
+            value = node.entries.get(each.name)
+            if each.is_idle and value is not None and not is_null(value):
+                yield value.key
+            elif not each.is_idle:
+                yield from _idle(each.kind, value)
+
+
 def unset_variables(node: Node) -> list[str]:
     """The keys whose values stand in variables that are not set here."""
     if isinstance(node, Scalar):

@@ -51,7 +51,9 @@ class ModelPreset:
     extra_body: Mapping[str, object] = key(
         MapOf(Anything()), {}, "Further parameters of the request, as the endpoint knows them."
     )
-    price: Price | None = optional(Section(Price), "Per million tokens, in any one currency; cost limits need it.")
+    price: Price | None = optional(
+        Section(Price), "Per million tokens, in any one currency; cost limits need it.", idle=True
+    )
 
     @property
     def compact(self) -> bool:

@@ -21,27 +21,28 @@ G = TypeVar("G", bound=Group)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Key:
-    """What is known about a key."""
+    """What is known about a key. `is_idle`: it is promised, checked and kept, and nothing goes by it yet."""
 
     name: str
     kind: Kind[Any]
     doc: str
     needed: bool
     default: object = None
+    is_idle: bool = False
 
     def show(self, value: Any) -> object:
         """A value of the key as one would write it in YAML, secrets masked."""
         return None if value is None and self.default is None else self.kind.show(value)
 
 
-def key(kind: Kind[T], default: T, doc: str) -> T:
-    """Declare a key with a default."""
-    return cast("T", _field(kind, doc, default_factory=lambda: default))
+def key(kind: Kind[T], default: T, doc: str, *, idle: bool = False) -> T:
+    """Declare a key with a default; an `idle` one, with all that it holds, has no effect yet."""
+    return cast("T", _field(kind, doc, idle=idle, default_factory=lambda: default))
 
 
-def optional(kind: Kind[T], doc: str) -> T | None:
-    """Declare a key that may be left out."""
-    return cast("T | None", _field(kind, doc, default=None))
+def optional(kind: Kind[T], doc: str, *, idle: bool = False) -> T | None:
+    """Declare a key that may be left out; `idle` as above."""
+    return cast("T | None", _field(kind, doc, idle=idle, default=None))
 
 
 def needed(kind: Kind[T], doc: str) -> T:
@@ -49,19 +50,19 @@ def needed(kind: Kind[T], doc: str) -> T:
     return cast("T", _field(kind, doc))
 
 
-def group(cls: type[G], doc: str) -> G:
-    """Declare a group of keys that is always there."""
-    return cast("G", _field(Section(cls), doc, default_factory=cls))
+def group(cls: type[G], doc: str, *, idle: bool = False) -> G:
+    """Declare a group of keys that is always there; `idle` as above."""
+    return cast("G", _field(Section(cls), doc, idle=idle, default_factory=cls))
 
 
 def keys_of(cls: type[Group]) -> Iterator[Key]:
     """The keys of a group, in the order of their declaration."""
     for field in dataclasses.fields(cls):
-        kind, doc = field.metadata["kind"], field.metadata["doc"]
+        kind, doc, idle = field.metadata["kind"], field.metadata["doc"], field.metadata["idle"]
         if field.default_factory is not dataclasses.MISSING:
-            yield Key(field.name, kind, doc, needed=False, default=field.default_factory())
+            yield Key(field.name, kind, doc, needed=False, default=field.default_factory(), is_idle=idle)
         else:
-            yield Key(field.name, kind, doc, needed=field.default is dataclasses.MISSING)
+            yield Key(field.name, kind, doc, needed=field.default is dataclasses.MISSING, is_idle=idle)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -114,8 +115,9 @@ def hint(name: str, names: list[str]) -> str:
     return f"; did you mean {close[0]}?" if close else f"; here it knows {', '.join(sorted(names))}"
 
 
-def _field(kind: Kind[Any], doc: str, **default: Any) -> object:
-    return dataclasses.field(repr=not kind.secret, kw_only=True, metadata={"kind": kind, "doc": doc}, **default)
+def _field(kind: Kind[Any], doc: str, *, idle: bool = False, **default: Any) -> object:
+    metadata = {"kind": kind, "doc": f"Not yet: {doc}" if idle else doc, "idle": idle}
+    return dataclasses.field(repr=not kind.secret, kw_only=True, metadata=metadata, **default)
 
 
 def _property(each: Key) -> Schema:

@@ -59,5 +59,7 @@ class Tools:
         ListOf(FilePath()), (), "Folders besides the workspace that the file tools may use."
     )
     exec: Exec = group(Exec, "Running commands.")
-    web: Web = group(Web, "Reading the web.")
-    mcp: Mapping[str, McpServer] = key(MapOf(Section(McpServer)), {}, "Servers of tools, by names of your own.")
+    web: Web = group(Web, "Reading the web.", idle=True)
+    mcp: Mapping[str, McpServer] = key(
+        MapOf(Section(McpServer)), {}, "Servers of tools, by names of your own.", idle=True
+    )

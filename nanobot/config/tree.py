@@ -119,9 +119,9 @@ class Config:
     discord: Discord | None = optional(Section(Discord), "The Discord bot; none, if left out.")
     transcription: Transcription | None = optional(Section(Transcription), "Who turns voice messages into text.")
     tools: Tools = group(Tools, "What the model may do.")
-    limits: Limits = group(Limits, "What models may use up.")
-    heartbeat: Heartbeat = group(Heartbeat, "When the bot looks by itself whether there is something to do.")
-    jobs: Jobs = group(Jobs, "Bounds on reminders and other jobs.")
+    limits: Limits = group(Limits, "What models may use up.", idle=True)
+    heartbeat: Heartbeat = group(Heartbeat, "When the bot looks by itself whether there is something to do.", idle=True)
+    jobs: Jobs = group(Jobs, "Bounds on reminders and other jobs.", idle=True)
     gateway: Gateway = group(Gateway, "The process that serves the channels.")
     log: Log = group(Log, "What is logged.")
     plugins: Mapping[str, object] = key(

@@ -82,6 +82,30 @@ def test_check_says_whether_it_can_be_used(config: Path, capsys: pytest.CaptureF
     assert said.err == f"nanobot: {config}: language on line 1 must be auto, en or zh; it is 'de'\n"
 
 
+def test_keys_that_are_set_and_have_no_effect_yet_are_named_wherever_one_might_rely_on_them(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config.write_text(
+        "models: {mine: {base_url: 'http://127.0.0.1:9/v1', model: m, attempts: 1, price: {input: 1}}}\n"
+        "limits: {total: {cost_per_day: 2}}\ntools: {web: {search: off}, exec: {owner: ask}}\n"
+        "heartbeat:\nlanguage: en\n"
+    )
+    assert main(["config", "check"]) == 0
+    said = capsys.readouterr().out
+    assert "models.mine.price, tools.web, limits: these keys have no effect yet." in said
+    assert "nothing stops the models" in said
+    main(["doctor"])
+    assert "limits: these keys have no effect yet." in capsys.readouterr().out
+    main(["chat", "-m", "hello"])
+    assert "limits: these keys have no effect yet." in capsys.readouterr().err
+
+    config.write_text("jobs: {per_chat: 5}\nlanguage: zh\n")
+    main(["config", "check"])
+    said = capsys.readouterr().out
+    assert "jobs：这个配置项现在还不起作用" in said
+    assert "limits" not in said
+
+
 def test_path_is_told_also_when_the_file_is_broken(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config.write_text("]")
     assert main(["config", "path"]) == 0
