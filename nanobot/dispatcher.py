@@ -16,6 +16,7 @@ from nanobot.agent.turn import Turn
 from nanobot.authority import Role
 from nanobot.commands.offers import Offers
 from nanobot.commands.router import Answer, Call, Command, Router, parse
+from nanobot.commands.wishes import in_command
 from nanobot.errors import NanobotError, StoreError
 from nanobot.i18n import Language, language_of, say
 from nanobot.ids import new_id
@@ -106,7 +107,7 @@ class Dispatcher:
             await self._bus.finish([heard], None)
             return
         newest = self._questions.newest(message)
-        message = self._offers.read(message, newest)
+        message = in_command(self._offers.read(message, newest))
         if message.answers is not None and self._questions.answer(message):
             await self._bus.finish([message], None)
         elif (command := self._command(message)) and command[0].immediate:

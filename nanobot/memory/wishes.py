@@ -1,4 +1,4 @@
-"""Wishes to remember something, in the words that people use."""
+"""Wishes to remember or to forget something, in the words that people use."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 MOST = 1000
 """Characters. In a longer message such words are more likely part of what somebody else wrote."""
 
-_HELLO = r"(?:(?:hey|hi|ok|okay|so|and|also|oh|well|now|then|nanobot)[,:!.]?\s+)*"
+_HELLO = r"(?:(?:hey|hi|hello|ok|okay|so|and|also|oh|well|now|then|nanobot)[,:!.]?\s+)*"
 _ASKING = r"(?P<asking>(?:can|could|would|will)\s+you\s+)?"
 _WANTING = r"(?:i\s+(?:want|need|would like)\s+you\s+to\s+|i['’]d\s+like\s+you\s+to\s+|you\s+(?:should|must)\s+)?"
 _VERB = (
@@ -28,7 +28,7 @@ _ENGLISH = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _CHINESE = re.compile(
-    r"(?:(?:好的?|嗯|哦|对了|那|还有|另外)[，,。！!\s]*)*"
+    r"(?:(?:你好|您好|嗨|早上好|晚上好|好的?|嗯|哦|对了|那|还有|另外)[，,。！!\s]*)*"
     r"(?P<asking>(?:你?(?:能不能|可不可以|可以|能)|麻[烦煩]你?)?(?:[请請]你?|[帮幫]我|[帮幫]忙|替我|[给給]我))*"
     r"(?:你(?:要|得|一定要)?|一定要?|千[万萬]要?|[务務]必|要)?"
     r"(?:(?P<sure>[记記](?:住|下[来來]?|一下|[个個]事|[个個][笔筆][记記])|[记記][录錄](?:一下|下[来來]))|[记記][得着著]|[别別]忘了?|不要忘[记記]?了?)"
@@ -47,6 +47,21 @@ _NOTHING = re.compile(
     r"|[这這][个個些]?|我|它|我[刚剛]?[才剛]?[说說]的.{0,3})?[.!。！…\s]*",
     re.IGNORECASE,
 )
+MOST_TO_FORGET = 120
+"""Characters of an order to forget: in longer ones more is meant than what is named."""
+
+_LATELY = r"(?:last|latest|previous|earlier|first|question|message|request|order|instructions?)\b"
+_FORGET = re.compile(
+    rf"{_HELLO}{_ASKING}(?:please[,:]?\s+)?forget\s+(?:about\s+)?"
+    rf"(?:that\s+(?={_I_SAY})|(?:everything|all)\s+(?:you\s+know\s+)?about\s+(?=\w)|(?=my\s+(?!{_LATELY})\w))"
+    r"(?P<what>[^.!?;\n]+)[.!?]*",
+    re.IGNORECASE,
+)
+_FORGET_CHINESE = re.compile(  # 忘了我的密码 alone says that one has forgotten it oneself
+    r"(?:(?:你好|您好|嗨|好的?|对了|那)[，,。！!\s]*)*"
+    r"(?:忘掉|(?:[请請]你?|麻[烦煩]你?|[帮幫]我)+(?:忘掉|忘[记記]|忘了))"
+    r"[：:，,\s]*(?:[关關][于於])?(?P<what>我(?![们們]?[吧了的]?[吧。！!]*$)[^。！!？?；\n]+?)[吧。！!]*",
+)
 _NO_OBJECT = re.compile(r"[了过過的不得]")
 _TELLS = re.compile(r"我(?!们?[吗嗎])|咱|[^，。]*(?:是|叫|喜[欢歡]|[讨討][厌厭]|[过過]敏)")
 
@@ -61,6 +76,20 @@ def remember_request(text: str) -> str | None:
         return None
     sentences = [sentence for sentence in _SENTENCE_END.split(text.strip()) if sentence]
     return next((fact for first in range(len(sentences)) if (fact := _wished(sentences[first:]))), None)
+
+
+def forget_request(text: str) -> str | None:
+    """What is to be forgotten, if a message is an order to forget something of the speaker's; else None.
+
+    "Forget it" and "don't forget …" are no such orders, nor is what somebody has forgotten themselves.
+    """
+    said = _TAG.sub("", text.strip())
+    if len(said) > MOST_TO_FORGET:
+        return None
+    match = _FORGET.fullmatch(said) or _FORGET_CHINESE.fullmatch(said)
+    if match is None or (said.endswith("?") and not match.groupdict().get("asking")):
+        return None
+    return match["what"].strip()
 
 
 def _wished(sentences: list[str]) -> str | None:

@@ -1,6 +1,6 @@
 import pytest
 
-from nanobot.memory.wishes import MOST, remember_request
+from nanobot.memory.wishes import MOST, forget_request, remember_request
 
 WISHES = {
     "remember that my dog is called Pixel": "my dog is called Pixel",
@@ -45,6 +45,8 @@ WISHES = {
     "记住我不吃辣，好吗？": "我不吃辣",
     "好的，记住，以后用公制单位": "以后用公制单位",
     "你好！请记住我住在柏林。": "我住在柏林。",
+    "你好，请记住我的猫叫咪咪": "我的猫叫咪咪",
+    "Hello, please remember that I like tea": "I like tea",
     "記住我叫小明": "我叫小明",
     "請幫我記一下：我對花生過敏": "我對花生過敏",
     "记住 wifi 在阁楼": "wifi 在阁楼",
@@ -112,3 +114,56 @@ def test_questions_memories_and_errands_are_no_such_wish(text: str) -> None:
 @pytest.mark.parametrize("piece", ["please ", "remember ", "ok, ", "记住", "请", "my ", "? ", "that "])
 def test_no_message_makes_the_reading_slow(piece: str) -> None:
     remember_request((piece * MOST)[:MOST])
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("forget my name", "my name"),
+        ("Please forget my old address.", "my old address"),
+        ("Forget that I live in Rome", "I live in Rome"),
+        ("Hi, can you please forget that my dog is called Pixel?", "my dog is called Pixel"),
+        ("forget everything about Ada, please", "Ada"),
+        ("忘掉我的猫", "我的猫"),
+        ("请忘记我住在罗马。", "我住在罗马"),
+        ("你好，请你忘掉关于我的狗吧", "我的狗"),
+    ],
+)
+def test_an_order_to_forget_names_what(text: str, what: str) -> None:
+    assert forget_request(text) == what
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "forget it",
+        "Forget that.",
+        "forget that idea",
+        "forget about it",
+        "don't forget my birthday",
+        "never forget that I",
+        "I forget my keys every day",
+        "forget my last message",
+        "did you forget my name?",
+        "forget my name?",
+        "forget me",
+        "Forget my name. What is the time?",
+        "Forget that I asked; tell me a joke",
+        "forget my " + "x" * 200,
+        "忘了吧",
+        "忘掉它",
+        "忘掉我吧",
+        "别忘了我的生日",
+        "忘了我的密码怎么办？",
+        "忘记我的密码了",
+        "我忘掉了",
+        "你忘掉我的名字了吗？",
+    ],
+)
+def test_other_words_about_forgetting_are_no_order(text: str) -> None:
+    assert forget_request(text) is None
+
+
+@pytest.mark.parametrize("piece", ["please ", "forget ", "hi, ", "忘掉", "请", "my ", "that "])
+def test_no_order_makes_the_reading_slow(piece: str) -> None:
+    forget_request((piece * MOST)[:MOST])
