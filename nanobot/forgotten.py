@@ -120,9 +120,6 @@ class Traces:
         seen = _folded(line)
         return all(pattern.search(seen) for pattern in self._patterns)
 
-    def _is_line(self, line: str) -> bool:
-        return plain(line) in self._long
-
     def _may_quote(self, text: str) -> bool:
         """A quick look whether one of the lines may stand in a text."""
         if not self._long or len(self._beginnings) > _FEW:

@@ -101,14 +101,6 @@ class Consolidator:
         """
         return await self._archive(session, through, _Asking(at_once, patient))
 
-    async def settle_debts(self) -> int:
-        """Archive what was cleared by a reset, and is not archived because the process died or the model failed.
-
-        Returns the number of new episodes.
-        """
-        owed = await self._sessions.owed()
-        return await self._settle([(one.key, None) for one in owed if one.is_reset])
-
     async def owing(self) -> Sequence[str]:
         """The sessions of which something is not archived yet. Raises StoreError."""
         return [one.key for one in await self._sessions.owed()]

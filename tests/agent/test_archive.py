@@ -200,7 +200,7 @@ async def test_new_answers_at_once_and_what_it_cleared_is_archived_also_after_a_
         assert (await bot.ask("something else")).kind == "answer"
         shutil.copytree(tmp_path / "a", tmp_path / "b")
     async with Bot(tmp_path / "b", chat_model(), summariser=ScriptedLLM(SUMMARY)).running() as bot:
-        assert await bot.consolidator.settle_debts() == 1
+        assert await bot.consolidator.archive_rested(bot.clock.now()) == 1
         (only,) = await bot.history.after(0, 9)
         assert len((await bot.store.unarchived(KEY))[-1]) == 2
 

@@ -120,14 +120,14 @@ async def test_a_conversation_that_rests_is_archived_and_one_that_goes_on_is_not
     assert [e.session for e in await place.episodes()] == [KEY, "cli:default"]
 
 
-async def test_debts_are_settled_after_a_crash_and_nothing_else(tmp_path: Path) -> None:
+async def test_what_was_reset_is_archived_after_a_crash_without_having_rested_and_nothing_else(tmp_path: Path) -> None:
     place = Place(tmp_path / "a", ScriptedLLM(GOOD))
     await place.say("tea")
     await place.reset()
     await place.say("the standup", key="cli:default")
     new = place.copied(tmp_path / "b", place.llm)
 
-    assert await new.consolidator.settle_debts() == 1
+    assert await new.consolidator.archive_rested(START) == 1
     assert [e.session for e in await new.episodes()] == [KEY]
 
 

@@ -1,7 +1,7 @@
 """The files of one scope as Dream would have them: changed in memory, not on the disk."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -136,11 +136,6 @@ class Draft:
         if any(path == locked or path.startswith(f"{locked}/") for locked in self.locked):
             raise Refused("target", f"{path.rpartition('/')[2]} cannot be changed: it is a link, or no plain text.")
         return path
-
-
-def short_names(paths: Iterable[str]) -> list[str]:
-    """File names without their folders."""
-    return [path.rpartition("/")[2] for path in paths]
 
 
 def _bytes(text: str | None) -> bytes | None:

@@ -17,9 +17,6 @@ from nanobot.memory.tombstones import Tombstone
 from nanobot.ports import Episode
 from nanobot.transcript import Message
 
-Fits = Callable[[str], bool]
-"""Whether a model can read so much."""
-
 MOST_UNDONE = 40
 MOST_OVERLAPS = 10
 MOST_COMPARED = 400
