@@ -13,6 +13,7 @@ from nanobot.memory.keeping import Asked
 from nanobot.memory.note import same_name
 from nanobot.memory.notebook import Notebook
 from nanobot.memory.shelves import Shelves
+from nanobot.memory.wishes import remember_request
 from nanobot.ports import Documents
 
 MOST_OF_FILE = 16 * 1024
@@ -90,7 +91,8 @@ def remember_command(shelves: Shelves) -> Command:
         message = call.message
         facts = shelves.of(message.authority.scope).facts
         asked = Asked(message.address.session_key, message.authority, message=message.id)
-        remembered = await facts.remember(call.argument, asked)
+        fact = remember_request(call.argument) or call.argument  # who types "/remember remember that …" means the same
+        remembered = await facts.remember(fact, asked)
         return Answer(remembered.told(call.language), failed=not remembered.done)
 
     return Command("remember", handle, immediate=True)

@@ -44,7 +44,7 @@ async def test_what_is_remembered_is_shown_with_the_titles_of_the_notes(folder: 
     (folder / "greenhouse.md").write_text("---\nsummary: wiring\nupdated: 2026-11-02\n---\nPin 4, see [[garden]]\n")
     memory, remember = commands(folder)
 
-    told = await remember.handler(call("My dog is called Pixel"))
+    told = await remember.handler(call("Please remember that My dog is called Pixel"))
     overview = await memory.handler(call())
 
     assert ": My dog is called Pixel (2026-03-02)" in told.text
