@@ -1,13 +1,14 @@
 """One chat platform in the gateway."""
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Protocol
 
-from nanobot.channels.delivery.deliverer import Deliverer
+from nanobot.channels.delivery.deliverer import Deliverer, DeliveryStatus
 from nanobot.channels.platform import NOT_YET, Platform, PlatformStatus, RefusedTokenError
 from nanobot.ops.supervisor import Supervisor
 from nanobot.ports import Clock, Publish
-from nanobot.ports.gateway import OBSTACLES, ChannelState, State
+from nanobot.ports.gateway import OBSTACLES, ChannelState, Flow, State
 
 
 class ChatChannel(Platform, Protocol):
@@ -41,6 +42,8 @@ class Post:
     ) -> None:
         """`how` says in a word or two in which way it listens; `changed` hears that `state` has changed."""
         self._channel = channel
+        self._deliverer = deliverer
+        self._clock = clock
         self._how = how
         self.listening = Supervisor(
             channel.name, lambda: channel.listen(publish), clock, hopeless=RefusedTokenError, changed=changed
@@ -67,8 +70,28 @@ class Post:
 
     def _state(self, state: State, status: PlatformStatus, trouble: str = "") -> ChannelState:
         return ChannelState(
-            name=self.name, state=state, how=self._how, bot=status.bot, since=status.since, trouble=trouble.rstrip(".")
+            name=self.name,
+            state=state,
+            how=self._how,
+            bot=status.bot,
+            since=status.since,
+            trouble=trouble.rstrip("."),
+            flow=flow_of(self._deliverer.status(), self._clock.now()),
         )
 
     async def aclose(self) -> None:
         await self._channel.aclose()
+
+
+def flow_of(status: DeliveryStatus, now: datetime) -> Flow:
+    """How deliveries go, told by the hands of the clock."""
+    everywhere, chats = status.silent_everywhere, status.silent_chats
+    seconds = everywhere or max(chats.values(), default=0.0)
+    late = status.delays[0] if status.delays else None
+    return Flow(
+        silent_until=now + timedelta(seconds=seconds) if seconds else None,
+        silent_chats=0 if everywhere else len(chats),
+        late_chats=len(status.delays),
+        late_since=late.since if late else None,
+        late_reason=late.reason.rstrip(".") if late else "",
+    )

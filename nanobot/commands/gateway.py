@@ -55,6 +55,7 @@ def gateway_lines(state: GatewayState, language: Language) -> Iterator[str]:
         yield say("gateway.stopping", language)
     for channel in state.channels:
         yield channel_line(channel, language)
+        yield from _flow_lines(channel, language)
     yield from _backlog_lines(state.backlog, language)
 
 
@@ -74,6 +75,17 @@ def channel_line(channel: ChannelState, language: Language) -> str:
     if channel.state == "up" and channel.trouble:
         line += " " + say("gateway.but", language, trouble=_trouble(channel, language))
     return line
+
+
+def _flow_lines(channel: ChannelState, language: Language) -> Iterator[str]:
+    """What does not get through."""
+    flow, name = channel.flow, channel.name
+    if flow.silent_until:
+        key = "gateway.silent_chats" if flow.silent_chats else "gateway.silent"
+        yield "- " + say(key, language, name=name, count=flow.silent_chats, at=f"{flow.silent_until:%Y-%m-%d %H:%M}")
+    if flow.late_since:
+        since, reason = f"{flow.late_since:%Y-%m-%d %H:%M}", flow.late_reason
+        yield "- " + say("gateway.late", language, name=name, count=flow.late_chats, at=since, reason=reason)
 
 
 def _trouble(channel: ChannelState, language: Language) -> str:

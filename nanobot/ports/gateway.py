@@ -16,6 +16,22 @@ OBSTACLES: Sequence[str] = get_args(Obstacle)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """What does not get through at the moment.
+
+    Until `silent_until` the platform wants to be left alone, everywhere or in some chats (`silent_chats`, 0 for
+    everywhere; the longest of them counts). In `late_chats` the next message could not be delivered so far: in one
+    of them since `late_since`, and `late_reason` is why.
+    """
+
+    silent_until: datetime | None = None
+    silent_chats: int = 0
+    late_chats: int = 0
+    late_since: datetime | None = None
+    late_reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelState:
     """How one channel is doing.
 
@@ -26,7 +42,8 @@ class ChannelState:
     refused   the platform does not know the token: nothing is tried before the next start
 
     `bot` is the bot's name there, once known, `how` the way in which it listens, `since` the time from which it
-    has been up; `trouble` an Obstacle or a sentence without its dot, "" if all is well.
+    has been up; `trouble` an Obstacle or a sentence without its dot, "" if all is well; `flow` is how it goes with
+    what is to be delivered.
     """
 
     name: str
@@ -35,6 +52,7 @@ class ChannelState:
     bot: str = ""
     since: datetime | None = None
     trouble: str = ""
+    flow: Flow = Flow()
 
     @property
     def is_red(self) -> bool:

@@ -9,7 +9,7 @@ from nanobot.commands.gateway import GatewayLines
 from nanobot.commands.router import Call
 from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.ports import Backlog, Trouble
-from nanobot.ports.gateway import ChannelState, GatewayState
+from nanobot.ports.gateway import ChannelState, Flow, GatewayState
 
 AT = datetime(2026, 3, 2, 10, 15, tzinfo=UTC)
 BLOCKED = Trouble(
@@ -62,6 +62,19 @@ async def test_an_owner_hears_of_channels_what_waits_and_what_could_not_be_deliv
         "The oldest of them has waited 2 min.",
         "- 2026-03-02 10:15: I could not deliver a message to telegram:42. What came back: The person blocked the bot.",
         "When you have seen these: /status seen",
+    ]
+
+
+async def test_what_does_not_get_through_stands_behind_its_channel() -> None:
+    gateway = Gateway()
+    flow = Flow(silent_until=AT, silent_chats=2, late_chats=1, late_since=AT, late_reason="cannot connect")
+    gateway.state = replace(STATE, channels=[replace(STATE.channels[0], flow=flow)])
+    lines = await GatewayLines(gateway.look, gateway.acknowledge)(asked())
+    assert lines[2:4] == [
+        "- telegram wants me to be silent in 2 chats, until 2026-03-02 10:15 at the latest. What I have to say there "
+        "waits.",
+        "- telegram: 1 chat I cannot get through to, the first since 2026-03-02 10:15. I go on trying. What came back: "
+        "cannot connect.",
     ]
 
 
