@@ -247,7 +247,7 @@ async def test_whoever_adds_the_bot_reads_how_an_owner_lets_the_group_in(scene: 
         await scene.nothing_more()
 
     assert hello.address == Address("telegram", "-1005")
-    assert "/pair group mention" in hello.text
+    assert "with /pair group, sent here" in hello.text
 
 
 async def test_names_are_shown_in_one_line(scene: Scene) -> None:
