@@ -131,6 +131,7 @@ def _log(entries: Sequence[Entry], asking: Asking) -> Iterator[str]:
     yield asking.say("latest")
     for entry in entries:
         yield from _listed(entry, asking)
+    yield ""  # else it belongs to the last of them
     yield asking.say("log_more", log=asking.command("log"), undo=asking.command("undo"))
 
 
@@ -236,6 +237,7 @@ def _receipt(receipt: Receipt, asking: Asking) -> Iterator[str]:
         yield from (row for entry in receipt.undone[:MOST_CHOICES] for row in _listed(entry, asking))
         if len(receipt.undone) > MOST_CHOICES:
             yield asking.say("more", count=len(receipt.undone) - MOST_CHOICES)
+        yield ""
     if receipt.buried:
         yield asking.say("buried", count=receipt.buried)
     if receipt.lifted:

@@ -373,6 +373,17 @@ def test_memory_is_looked_at_line_by_line(private_home: Path, capsys: pytest.Cap
     assert "hunter2" not in told
 
 
+def test_the_bots_character_is_no_line_of_memory(private_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    memory = private_home / "workspace" / "memory"
+    memory.mkdir(parents=True)
+    (memory / "MEMORY.md").write_text("# Memory\n\n- my dog is Pixel\n", "utf-8")
+    (private_home / "workspace" / "SOUL.md").write_text("You are calm.\nYou never make things up.\n", "utf-8")
+
+    assert main(["doctor", "memory"]) == 0
+
+    assert "1 line of memory, and nothing that you need to look at." in capsys.readouterr().out
+
+
 def test_how_memory_is_kept_is_looked_at(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     space = Workspace(home / "workspace")
     main(["doctor"])

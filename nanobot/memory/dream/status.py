@@ -35,7 +35,9 @@ class DreamStatus:
             return say("dream.status_running", language)
         if not at:
             return say("dream.status_never", language)
-        result = say(f"dream.result_{outcome}", language) if outcome in get_args(Outcome) else ""
+        is_said_below = outcome == "set_aside" and self.record.set_aside
+        is_known = outcome in get_args(Outcome) and not is_said_below
+        result = say(f"dream.result_{outcome}", language) if is_known else ""
         return say("dream.status_last", language, at=at, result=result).rstrip()
 
     def _ahead(self, language: Language, next_at: datetime | None, *, in_full: bool) -> Iterator[str]:
