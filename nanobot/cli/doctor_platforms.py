@@ -8,7 +8,6 @@ from nanobot.errors import ConfigError, NanobotError
 
 if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from nanobot.config import Config
     from nanobot.i18n import Language
@@ -19,7 +18,6 @@ if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
 
 def platform_checks(args: argparse.Namespace, language: "Language") -> "list[Check]":
     """One for each platform that is configured, and one for the gateway; none if the configuration cannot be used."""
-    from nanobot.app.plugins import has_channels
     from nanobot.ops.doctor import Check
 
     try:
@@ -27,10 +25,9 @@ def platform_checks(args: argparse.Namespace, language: "Language") -> "list[Che
     except ConfigError:
         return []
     accounts = _accounts(config)
-    is_wanted = bool(accounts) or has_channels(config.plugins)
     return [
         *(Check(f"doctor.{name}", _looking(account, language)) for name, account in accounts.items()),
-        Check("doctor.gateway", lambda: _look_at_gateway(config.workspace, language, is_wanted=is_wanted)),
+        Check("doctor.gateway", lambda: _look_at_gateway(config, language)),
     ]
 
 
@@ -52,9 +49,7 @@ def _accounts(config: "Config") -> "dict[str, Callable[[], Account]]":
         )
     if discord := config.discord:
         base = discord.api_base.rstrip("/")
-        agent = (
-            f"DiscordBot (https://github.com/nanobot, {__version__})"  # others are turned away
-        )
+        agent = f"DiscordBot (https://github.com/nanobot, {__version__})"  # others are turned away
         accounts["discord"] = lambda: Account(
             "discord",
             base,
@@ -81,12 +76,13 @@ def _looking(account: "Callable[[], Account]", language: "Language") -> "Callabl
     return look
 
 
-def _look_at_gateway(root: "Path", language: "Language", *, is_wanted: bool) -> "Iterator[Finding]":
+def _look_at_gateway(config: "Config", language: "Language") -> "Iterator[Finding]":
     import asyncio
 
     import msgspec
 
     from nanobot import __version__
+    from nanobot.app.plugins import has_channels
     from nanobot.ops.control import ask
     from nanobot.ops.doctor import ok, problem, warning
     from nanobot.ops.socket.client import NoGatewayError
@@ -94,8 +90,9 @@ def _look_at_gateway(root: "Path", language: "Language", *, is_wanted: bool) -> 
     from nanobot.workspace import Workspace
 
     try:
-        told = asyncio.run(ask(Workspace(root), __version__, "status"))
+        told = asyncio.run(ask(Workspace(config.workspace), __version__, "status"))
     except NoGatewayError:
+        is_wanted = config.telegram or config.discord or has_channels(config.plugins)
         yield warning("doctor.gateway_none") if is_wanted else ok("doctor.gateway_unneeded")
     except NanobotError as error:
         yield problem("doctor.gateway_deaf", error=error)

@@ -24,7 +24,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "status",
         help="say how the running gateway is doing",
         description="Ask the running gateway how it is doing, and how its memory is. Exit codes: 0 all is well, 1 a "
-        "channel is down, or no gateway runs.",
+        "channel is down, or no gateway runs (then you hear of its memory only).",
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="for programs")

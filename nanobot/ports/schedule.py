@@ -54,7 +54,3 @@ class Schedule(Protocol):
     async def run(self) -> None:
         """Run the jobs until cancelled; then those that run are cancelled, too."""
         ...
-
-    async def run_overdue(self) -> None:
-        """Run, one after the other, what should have begun by now: for a process that does not stay."""
-        ...

@@ -80,12 +80,6 @@ class Scheduler:
             if isinstance(job.when, Cron) and self._times.last(name) is None:
                 await self._note(name)
 
-    async def run_overdue(self) -> None:
-        await self._know_all()
-        for name in list(self._jobs):
-            if self._due(name) <= self._clock.now().astimezone(UTC):
-                await self._work(name)
-
     def _set_timer(self, name: str) -> None:
         if self._timers is not None:
             at = max(self._due(name), self._clock.now().astimezone(UTC) + _SOON)

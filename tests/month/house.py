@@ -5,14 +5,17 @@ import json
 import re
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from typing import Self
 
 import pytest
 
 from nanobot.agent.models import Models
 from nanobot.app import bot as composition
-from nanobot.app.bot import Bot, Ground, build_bot
+from nanobot.app.bot import Bot, build_bot
+from nanobot.app.dream import dream_later, when_to_dream
 from nanobot.app.forgetting import go_on
+from nanobot.app.ground import Ground
 from nanobot.app.people import build_people
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin
 from nanobot.bus.spool import Spool
@@ -22,6 +25,7 @@ from nanobot.ids import new_id
 from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage, Quote
 from nanobot.ops.logs import log_to
 from nanobot.ports import LLM, Caller, Delivery, ToolResult, ToolSpec
+from nanobot.schedule.triggers import next_time
 from nanobot.store.lock import WorkspaceLock
 from nanobot.store.media import MediaFolder
 from nanobot.store.models import SessionModels
@@ -67,6 +71,7 @@ class House:
         self.workspace = Workspace(self.config.workspace)
         self.said = 0
         self.patience = PATIENCE
+        self._dreamt: datetime | None = None
         self._answers: dict[str, asyncio.Future[OutboundMessage]] = {}
         self._here: dict[Address, Place] = {}  # who spoke last
         patch.setattr(composition, "build_models", lambda config, home, workspace, clock: self._models())
@@ -88,10 +93,10 @@ class House:
         self.media = MediaFolder(self.workspace)
         tasks = await self._closing.enter_async_context(_Tasks())
         tasks.add(self.bot.dispatcher.run())
-        tasks.add(self.bot.memories.run())
-        self.bot.archive.background.start("history", self.bot.memory.state.begin)
-        self.bot.archive.begin()
-        tasks.add(self.bot.archive.background.run())
+        tasks.add(self.bot.keep.memories.run())
+        self.bot.keep.archive.background.start("history", self.bot.keep.memory.state.begin)
+        self.bot.keep.archive.begin()
+        tasks.add(self.bot.keep.archive.background.run())
         for channel in CHANNELS:
             tasks.add(self._deliver(channel))
         return self
@@ -146,11 +151,18 @@ class House:
         raise AssertionError(f"no change tells of {line!r}")
 
     async def passes(self, seconds: float) -> None:
-        """So much time goes by without a word: the program does what it does by itself."""
+        """So much time goes by without a word: the program does what it does by itself.
+
+        The jobs of the schedule are begun here: its timers go by the machine's clock.
+        """
         self.clock.advance(seconds)
-        await self.bot.schedule.run_overdue()
+        self.bot.keep.archive.begin()
+        now, when = self.clock.now(), when_to_dream(self.config)
+        if when and next_time(when, self._dreamt, now, UTC) <= now:
+            self._dreamt = now
+            await dream_later(self.bot.keep.dream, self.bot.keep.archive.background)
         async with asyncio.timeout(self.patience):
-            await self.bot.archive.background.idle()
+            await self.bot.keep.archive.background.idle()
 
     async def _admitted(self, place: Place, name: str, text: str) -> Authority | None:
         if place.address.channel == "cli":

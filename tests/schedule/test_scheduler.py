@@ -1,18 +1,20 @@
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from nanobot.ids import new_id
 from nanobot.ops.clock import SystemClock
 from nanobot.ports import Cron, Every
+from nanobot.schedule import scheduler as scheduling
 from nanobot.schedule.scheduler import Scheduler
 from nanobot.store import job_times
 from nanobot.store.job_times import JobTimesFile
 from nanobot.store.state import write_state
-from tests.fakes.clock import FakeClock
 
 GUARD = 30
 
@@ -59,34 +61,58 @@ async def test_jobs_run_side_by_side_and_a_failing_one_runs_again(tmp_path: Path
     assert running.cancelled()
 
 
+@asynccontextmanager
+async def at_work(jobs: Scheduler) -> AsyncIterator[None]:
+    """Inside, the jobs run, and one that does nothing has begun: overdue ones begin before it."""
+    began = asyncio.Semaphore(0)
+    jobs.add(new_id(), Every(3600), counting(began))
+    running = asyncio.create_task(jobs.run())
+    try:
+        async with asyncio.timeout(GUARD):
+            await began.acquire()
+        yield
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is overdue at the start begins without a pause."""
+    monkeypatch.setattr(scheduling, "_SOON", timedelta(0))
+
+
+@pytest.mark.usefixtures("at_once")
 async def test_what_ran_in_the_last_process_is_not_due_in_the_next(tmp_path: Path) -> None:
     done = asyncio.Semaphore(0)
-    first, second = scheduler(tmp_path), scheduler(tmp_path)
-    for jobs in (first, second):
+    for _ in range(2):  # two processes
+        jobs = scheduler(tmp_path)
         jobs.add("dream", Every(7200), counting(done))
+        async with at_work(jobs):
+            due = jobs.next("dream")
+            assert due is not None
+            assert due > datetime.now(UTC) + timedelta(hours=1)
 
-    await first.run_overdue()
-    await second.run_overdue()
-
-    assert not done.locked()
     await done.acquire()
     assert done.locked()
 
 
+@pytest.mark.usefixtures("at_once")
 async def test_a_disk_that_is_full_does_not_make_a_job_run_all_the_time(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    times, clock = JobTimesFile(tmp_path / "state" / "job_times.json"), FakeClock()
+    times = JobTimesFile(tmp_path / "state" / "job_times.json")
     assert times.last("dream") is None
     (tmp_path / "state").touch()  # no folder can be made here any more
-    jobs, done = Scheduler(times, clock, UTC), asyncio.Semaphore(0)
+    jobs, done = Scheduler(times, SystemClock(), UTC), asyncio.Semaphore(0)
     jobs.add("dream", Every(7200), counting(done))
 
-    await jobs.run_overdue()
-    await jobs.run_overdue()
+    async with at_work(jobs):
+        due = jobs.next("dream")
 
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert not done.locked()
+    assert due is not None
+    assert due > datetime.now(UTC) + timedelta(hours=1)
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]  # for each of the two jobs
     await done.acquire()
     assert done.locked()
 
@@ -99,13 +125,16 @@ def test_a_time_that_cannot_be_read_counts_as_never(tmp_path: Path) -> None:
     assert times.last("b") == datetime(2026, 11, 30, 9, tzinfo=UTC)
 
 
+@pytest.mark.usefixtures("at_once")
 async def test_a_rule_that_was_missed_is_overdue_also_if_it_never_came_true_while_a_process_ran(tmp_path: Path) -> None:
-    clock, done = FakeClock(), asyncio.Semaphore(0)
+    times, done = JobTimesFile(tmp_path / "job_times.json"), asyncio.Semaphore(0)
     for _ in range(2):  # two processes
-        jobs = Scheduler(JobTimesFile(tmp_path / "job_times.json"), clock, UTC)
-        jobs.add("dream", Cron("0 3 * * *"), counting(done))
-        await jobs.run_overdue()
-        clock.advance(86_400)
+        jobs = scheduler(tmp_path)
+        jobs.add("dream", Cron("0 3 1 1 *"), counting(done))
+        async with at_work(jobs):
+            known = JobTimesFile(tmp_path / "job_times.json").last("dream")
+        assert known is not None
+        await times.note("dream", known - timedelta(days=366))  # so long nothing runs
 
     await done.acquire()
     assert done.locked()
