@@ -25,7 +25,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     running = actions.add_parser("run", help="do it now; the same as `nanobot dream`")
     for each in (parser, running):
         each.set_defaults(func=run)
-    add_history(actions)
+    add_history(actions, "dream")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -33,28 +33,28 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     asking.add_argument("words", metavar="WORDS", nargs="+", help="some of the line's words")
     _finish(showing, "show")
     _finish(asking, "why")
-    add_history(actions)
+    add_history(actions, "memory")
     add_forget(actions)
 
 
-def add_history(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_history(actions: "argparse._SubParsersAction[argparse.ArgumentParser]", family: str) -> None:
     """Add log, restore and undo to a family."""
     logging = actions.add_parser("log", help="print the latest changes, or one of them with its diff")
     logging.add_argument("words", metavar="N|ID", nargs="?", help="how many, or which one")
     restoring = actions.add_parser("restore", help="go back to before a change; without one, list them")
-    restoring.add_argument("words", metavar="ID", nargs="?", help="as `nanobot memory log` prints it")
+    restoring.add_argument("words", metavar="ID", nargs="?", help=f"as `nanobot {family} log` prints it")
     undoing = actions.add_parser("undo", help="undo one change, and keep all that came later")
-    undoing.add_argument("words", metavar="ID", help="as `nanobot memory log` prints it")
+    undoing.add_argument("words", metavar="ID", help=f"as `nanobot {family} log` prints it")
     for parser, action in ((logging, "log"), (restoring, "restore"), (undoing, "undo")):
-        _finish(parser, action)
+        _finish(parser, action, family)
 
 
-def _finish(parser: argparse.ArgumentParser, action: str) -> None:
+def _finish(parser: argparse.ArgumentParser, action: str, family: str = "memory") -> None:
     parser.add_argument(
         "--scope", default="owner", help="whose memory: owner (default), person:CHANNEL-ID or group:CHANNEL-ID"
     )
     parser.add_argument("--json", action="store_true", help="for programs")
-    parser.set_defaults(func=run, action=action)
+    parser.set_defaults(func=run, action=action, family=family)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -66,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
     words = [args.words] if isinstance(args.words, str) else args.words or []
     if args.action == "show" and args.all:
         words = ["--all"]
-    answer = asyncio.run(_ask(config, args, [language_here(config.language), args.scope, args.action, *words]))
+    asked = [language_here(config.language), args.scope, f"{args.family} {args.action}", *words]
+    answer = asyncio.run(_ask(config, args, asked))
     if args.json:
         print(json.dumps(answer.data, ensure_ascii=False, indent=2))
     else:

@@ -42,8 +42,12 @@ class MemoryShell:
         self._scopes = scopes
 
     async def do(self, args: Sequence[str]) -> ShellAnswer:
-        """`args`: the language, the scope, then show [NAME] | why WORDS | log [N|ID] | restore [ID] | undo ID."""
-        language, scope, action, *words = args
+        """`args`: the language, the scope, then show [NAME] | why WORDS | log [N|ID] | restore [ID] | undo ID.
+
+        The action stands behind the family it was typed in: "memory show", "dream log".
+        """
+        language, scope, command, *words = args
+        family, _, action = command.rpartition(" ")
         in_language: Language = "zh" if language == "zh" else "en"
         if scope not in (known := await self._scopes()):
             text = say("shell.no_such_memory", in_language, scope=scope, known=", ".join(sorted(known)))
@@ -52,7 +56,7 @@ class MemoryShell:
         if action == _SHOW:
             return await self._show(" ".join(words), authority, in_language)
         asked, typed = Asked(SHELL.session_key, authority), " ".join(words)
-        asking = Asking(asked, in_language, lambda what: _typed(what, authority.scope), typed, chooses=False)
+        asking = Asking(asked, in_language, lambda what: _typed(what, authority.scope, family), typed, chooses=False)
         result = await self._history.do(next(known for known in _ACTIONS if known == action), typed, asking)
         answer = told(result, asking)
         return ShellAnswer(answer.text, answer.failed, as_data(result))
@@ -65,9 +69,10 @@ class MemoryShell:
         return ShellAnswer(answer.text, answer.failed, _data(notebook, await self._view.pages(call), name))
 
 
-def _typed(action: str, scope: Scope) -> str:
-    """How whoever is at the shell asks for it."""
-    return f"nanobot memory {action}{'' if scope.is_owner else f' --scope {scope}'}"
+def _typed(action: str, scope: Scope, family: str = "memory") -> str:
+    """How whoever is at the shell asks for it: in the family they know, if it has that."""
+    known = family if action in ("log", "restore", "undo") else "memory"
+    return f"nanobot {known} {action}{'' if scope.is_owner else f' --scope {scope}'}"
 
 
 def _data(notebook: Notebook, pages: Sequence[Page], name: str) -> Mapping[str, object]:

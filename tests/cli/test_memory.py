@@ -61,7 +61,9 @@ def test_a_hand_edit_is_listed_explained_undone_and_put_back(shell: Shell) -> No
     assert "nanobot memory restore" in told
     assert shell.workspace.memory_file.read_text(encoding="utf-8") == edited
     assert len(shell.versions("2")) == 2
-    assert "+ the boat is blue" in shell.says("dream", "log", str(hand["id"])[:7])
+    told = shell.says("dream", "log", str(hand["id"])[:7])
+    assert "+ the boat is blue" in told
+    assert "nanobot dream restore" in told
 
 
 def test_what_is_remembered_and_a_note_are_shown(shell: Shell) -> None:
