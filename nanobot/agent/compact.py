@@ -37,7 +37,7 @@ _WORD = re.compile(r"[a-z0-9']+|[\u4e00-\u9fff]{2,}")
 _SENTENCE_END = re.compile(
     r"(?<=[.!?]) +|(?<=[。！？])|\n|(?:,| and| but)+ (?=(?:i|my|we|our)\b)|，(?=我)", re.IGNORECASE
 )
-_DATE = re.compile(r"\s*\(\d{4}-\d{2}-\d{2}\)\s*$")
+_DATE = re.compile(r"(?<!\s)\s*\(\d{4}-\d{2}-\d{2}\)\s*$")
 _OF_ONESELF = re.compile(r"\b(?:i|i'm|my|mine|me|we|our)\b|我", re.IGNORECASE)
 _OF_USER = re.compile(r"(?:my|the user's) (.{2,40}?) (?:is|are) (?:called |named )?(.+)", re.IGNORECASE)
 

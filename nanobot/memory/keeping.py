@@ -91,10 +91,8 @@ class Keeping:
         What tells the bot what to do takes an owner's own word. How they themselves like to be answered, people may
         say in their own memory.
         """
-        if not await asyncio.to_thread(is_order, text):
-            return True
         grounds, scope = await self.grounds(asked), asked.authority.scope
-        if grounds.may_order:
+        if grounds.may_order or not await asyncio.to_thread(is_order, text):
             return True
         is_their_own = scope.is_person and grounds.heard is Origin.PERSON
         return is_their_own and not await asyncio.to_thread(is_order, without_manners(text))

@@ -8,7 +8,7 @@ _ENOUGH = 1 / 2
 """The share of its words that must have been said."""
 
 _WHO = re.compile(r"\b(?:the )?(?:user|owner|member|group)(?:'s|s)?\b|用户|群里|主人", re.IGNORECASE)
-_LITERAL = re.compile(r"https?://[^\s`'\"<>]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)*|`[^`\n]+`|\d+")
+_LITERAL = re.compile(r"https?://[^\s`'\"<>]+|(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)*|`[^`\n]+`|\d+")
 
 
 def is_said(text: str, said: str) -> bool:

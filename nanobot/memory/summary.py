@@ -15,7 +15,7 @@ LONGEST_CATEGORY = 40
 MOST_FACTS = 30
 
 _THOUGHT = re.compile(r"<\s*think(?:ing)?\s*>.*?(?:<\s*/\s*think(?:ing)?\s*>|\Z)", re.DOTALL | re.IGNORECASE)
-_FENCE = re.compile(r"^\s*```\w*\s*$", re.MULTILINE)
+_FENCE = re.compile(r"^[^\S\n]*```\w*[^\S\n]*$", re.MULTILINE)
 _FACT = re.compile(
     r"^[\W_]*FACTS?\b[\W_]*?\[(?P<from>[^\]]*)\]\s*(?:[(（](?P<about>[^)）]*)[)）])?[\s:：*_-]*(?P<text>\S.*)$",
     re.IGNORECASE,

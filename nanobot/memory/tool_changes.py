@@ -12,6 +12,9 @@ from nanobot.memory.rules import is_order
 from nanobot.ports import Caller, Edit
 from nanobot.workspace import scope_of
 
+MOST = 2_000_000
+"""Characters of a change: it takes a second or so to look through a hundred thousand."""
+
 _SOUL = "soul.md"
 _NO_OWNERS_WORD = (
     "{what}, and that takes the owner's own word alone, while this turn has other people's words or a file, a page or "
@@ -31,6 +34,8 @@ class ToolChanges:
 
         What tells the bot what to do is refused wherever somebody but the owner may be behind it.
         """
+        if len(added) > MOST:
+            return f"that is too much to be remembered at once: {len(added):,} characters, the limit is {MOST:,}."
         if reason := await asyncio.to_thread(objection, added):
             return reason
         is_soul = str(path).casefold() == _SOUL

@@ -174,3 +174,8 @@ async def test_a_member_has_facts_written_and_no_orders(desk: Desk, who: Authori
 
     assert remembered.outcome == "order"
     assert desk.read(path) == "- prefers short answers\n- is called Bob\n"
+
+
+async def test_too_much_at_once_is_refused_before_anybody_looks_through_it(desk: Desk) -> None:
+    with pytest.raises(ToolError, match="too much to be remembered at once"):
+        await desk.call("write_file", path="memory/all.md", content="-\n" * 1_000_000 + "x" * 1_000_001)

@@ -12,7 +12,7 @@ _TIME = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|last|next|this|ago|week(?:end)?s?|months?|years?|since|recently|just"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|september|october"
     r"|november|december|19\d\d|20\d\d)\b|[今明昨前后去]天|[今明去前]年|[上下这]个?(?:周|月|星期|礼拜)|周[一二三四五六日末]"
-    r"|星期|[\d一二三四五六七八九十]+[月号日点]|天前|年前",
+    r"|星期|[\d一二三四五六七八九十][月号日点]|天前|年前",
     re.IGNORECASE,
 )
 _ASKS = re.compile(r"(?:[?？]|[吗呢])\s*$")

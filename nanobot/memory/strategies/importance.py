@@ -19,7 +19,7 @@ _MARKED = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d")
-_CODE = re.compile(r"```|`[^`\n]+`|^\s*(?:\$|>>>) ", re.MULTILINE)
+_CODE = re.compile(r"```|`[^`\n]+`|^[^\S\n]*(?:\$|>>>) ", re.MULTILINE)
 _GREETING = re.compile(
     r"\W*(?:hi|hello|hey|good (?:morning|evening|night)|thanks?(?: you)?|thx|ok(?:ay)?|bye|great|cool|nice|yes|no"
     r"|lol|你好|您好|早上?好?|晚安|[谢謝]{2}|好的?|再[见見]|嗯+|哈+|是的?)\W*",
