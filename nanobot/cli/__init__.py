@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from nanobot import __version__
+from nanobot.cli.telling import tell
 from nanobot.errors import ConfigError, NanobotError
 
 _FAMILIES = ("chat", "gateway", "status", "pair", "sessions", "model", "config", "doctor", "recall", "memory", "dream")
@@ -72,7 +73,7 @@ def _run(argv: Sequence[str] | None) -> int:
     except SystemExit as leaving:  # argparse has said what there is to say
         return leaving.code if isinstance(leaving.code, int) else USAGE
     except NanobotError as error:
-        print(f"nanobot: {error}", file=sys.stderr)
+        tell(f"nanobot: {error}", failed=True)
         return USAGE if isinstance(error, ConfigError) else 1
     except KeyboardInterrupt:
         return INTERRUPTED

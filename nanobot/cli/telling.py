@@ -4,9 +4,13 @@ import re
 import shutil
 import sys
 
-_COMMAND = re.compile(r"`[^`\n]*`")
-_HELD = "\ue000"
-"""Stands for a blank at which no line is broken: what is to be copied stays in one piece."""
+_HAN = "\u2e80-\u9fff\uff01-\uff60"
+_OPENS, _CLOSES = "（“《「【", "，。：；！？、）”》」】…"
+_PIECE = re.compile(
+    rf"`[^`\n]*`[{_CLOSES},.;:]*"  # a command to copy, in one piece
+    rf"|[{_OPENS}]*(?![{_OPENS}{_CLOSES}])[{_HAN}][{_CLOSES}]*"  # Chinese breaks anywhere, but not before a comma
+    rf"|[^\s`{_HAN}{_OPENS}]+|\s+|."
+)
 
 
 def tell(text: str, *, failed: bool = False) -> None:
@@ -22,13 +26,15 @@ def tell(text: str, *, failed: bool = False) -> None:
 
 
 def _broken(line: str, width: int) -> str:
+    """The line in rows; a piece that is wider than a row stays whole, for the terminal to break."""
     from rich.cells import cell_len
-    from rich.console import Console
-    from rich.text import Text
 
-    commands = _COMMAND.findall(line)
-    if cell_len(line) <= width or any(cell_len(command) > width for command in commands):
-        return line
-    held = _COMMAND.sub(lambda found: found[0].replace(" ", _HELD), line)
-    rows = Text(held).wrap(Console(width=width), width)
-    return "\n".join(row.plain.rstrip() for row in rows).replace(_HELD, " ")
+    rows, used = [""], 0
+    for piece in _PIECE.findall(line):
+        size = cell_len(piece)
+        if used + size > width and rows[-1].strip() and not piece.isspace():
+            rows.append("")
+            used = 0
+        rows[-1] += piece
+        used += size
+    return "\n".join(row.rstrip() for row in rows)

@@ -30,10 +30,15 @@ def test_chinese_is_as_wide_as_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> N
     assert [len(row) for row in shown("记住的内容都还在可以撤回" * 2, monkeypatch)] == [10, 10, 4]
 
 
+def test_no_row_begins_with_a_chinese_comma(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown("文件在 MEMORY.md 里吗，可以（编辑）", monkeypatch) == ["文件在 MEMORY.md 里", "吗，可以（编辑）"]
+    assert shown("一二三四五六七八九十，好", monkeypatch) == ["一二三四五六七八九", "十，好"]
+
+
 def test_a_command_to_copy_stays_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown("Now you can run `chmod 600 x` here", monkeypatch) == ["Now you can run", "`chmod 600 x` here"]
     longer = "Run `install -m 600 /a/long/place /another` now"
-    assert shown(longer, monkeypatch) == [longer]
+    assert shown(longer, monkeypatch) == ["Run", "`install -m 600 /a/long/place /another`", "now"]
 
 
 def test_in_a_pipe_nothing_is_broken_and_nothing_drives_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
