@@ -17,6 +17,7 @@ from nanobot.i18n import Language
 from nanobot.llm.endpoint import Endpoint
 from nanobot.llm.transcribe import EndpointTranscriber
 from nanobot.messages import Address
+from nanobot.people.standing import TERMINAL
 from nanobot.ports import Clock, Media, Transcriber
 
 if TYPE_CHECKING:  # each costs half a second, and only those are imported that are configured
@@ -57,7 +58,8 @@ def _posts(config: Config, house: House) -> Iterator[Post]:
         yield _post(_telegram(config.telegram, house), house, TELEGRAM, how, streaming=config.telegram.streaming)
     if config.discord:
         yield _post(_discord(config.discord, house), house, DISCORD, "gateway", streaming=config.discord.streaming)
-    for channel in plugin_channels(config.plugins, house):
+    taken = [TERMINAL, *(name for name in ("telegram", "discord") if getattr(config, name))]
+    for channel in plugin_channels(config.plugins, house, taken):
         yield _post(channel, house, TELEGRAM, "", streaming=True)  # the calmer pace
 
 

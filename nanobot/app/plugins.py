@@ -6,7 +6,7 @@ nanobot.tools     (settings) -> tools       called with what stands under plugin
 nanobot.channels  (settings, house) -> channel  `house` is channels.House, the channel a post.ChatChannel
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from nanobot.errors import ConfigError, NanobotError
@@ -24,19 +24,48 @@ Plugins = Mapping[str, object]
 """The settings of each plugin, by its name."""
 
 
-def plugin_tools(plugins: Plugins) -> list[Tool]:
-    """The tools of all plugins. Raises ConfigError, with a sentence for whoever starts the bot."""
-    return [tool for name, call in _offered(plugins, "nanobot.tools") for tool in cast("Iterable[Tool]", call(name))]
+def plugin_tools(plugins: Plugins, taken: Collection[str] = ()) -> list[Tool]:
+    """The tools of all plugins; those of the house have the names that are `taken`.
+
+    Raises ConfigError, with a sentence for whoever starts the bot.
+    """
+    tools, names = list[Tool](), _Names("tool", taken)
+    for name, call in _offered(plugins, "nanobot.tools"):
+        for tool in cast("Iterable[Tool]", call(name)):
+            names.take(tool.spec.name, name)
+            tools.append(tool)
+    return tools
 
 
-def plugin_channels(plugins: Plugins, house: "House") -> "list[ChatChannel]":
-    """The channels of all plugins. Raises ConfigError."""
-    return [cast("ChatChannel", call(name, house)) for name, call in _offered(plugins, "nanobot.channels")]
+def plugin_channels(plugins: Plugins, house: "House", taken: Collection[str] = ()) -> "list[ChatChannel]":
+    """The channels of all plugins; those of the house have the names that are `taken`. Raises ConfigError."""
+    channels, names = list["ChatChannel"](), _Names("channel", taken)
+    for name, call in _offered(plugins, "nanobot.channels"):
+        channel = cast("ChatChannel", call(name, house))
+        names.take(channel.name, name)
+        channels.append(channel)
+    return channels
 
 
 def has_channels(plugins: Plugins) -> bool:
     """Whether a plugin is a place where people talk to the bot."""
     return any(True for _ in _offered(plugins, "nanobot.channels"))
+
+
+class _Names:
+    """Each is given once: of two tools one would be called, of two channels each would get half of the messages."""
+
+    def __init__(self, what: str, taken: Collection[str]) -> None:
+        self._what = what
+        self._taken = set(taken)
+
+    def take(self, name: str, plugin: str) -> None:
+        if name in self._taken:
+            raise ConfigError(
+                f"plugins.{plugin}: there is another {self._what} called {name}. Have the plugin call its own "
+                f"otherwise, or take plugins.{plugin} out of config.yaml"
+            )
+        self._taken.add(name)
 
 
 def _offered(plugins: Plugins, group: Group) -> Iterator[tuple[str, Callable[..., object]]]:

@@ -2,10 +2,12 @@
 
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from nanobot.app.plugins import has_channels, plugin_tools
+from nanobot.app.channels import House
+from nanobot.app.plugins import has_channels, plugin_channels, plugin_tools
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.errors import ConfigError
 from nanobot.messages import Address
@@ -48,3 +50,25 @@ async def test_a_plugin_that_is_named_brings_its_tools_with_its_settings() -> No
 def test_what_cannot_be_loaded_is_a_sentence(name: str, settings: object, sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         plugin_tools({name: settings})
+
+
+def test_two_tools_of_one_name_end_the_start() -> None:
+    (dice,) = plugin_tools({"dice": None}, ["exec"])
+    with pytest.raises(ConfigError, match=rf"plugins\.dice: there is another tool called {dice.spec.name}"):
+        plugin_tools({"dice": None}, ["exec", dice.spec.name])
+
+
+def test_a_channel_with_the_name_of_another_ends_the_start(tmp_path: Path) -> None:
+    info = tmp_path / "half-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: half\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[nanobot.channels]\nhalf = half_a_channel:channel\n")
+    (tmp_path / "half_a_channel.py").write_text(
+        "from types import SimpleNamespace\n\n\ndef channel(settings, house):\n    return SimpleNamespace(**settings)\n"
+    )
+    house = cast("House", None)
+
+    (channel,) = plugin_channels({"half": {"name": "matrix"}}, house, ["telegram"])
+    assert channel.name == "matrix"
+    with pytest.raises(ConfigError, match=r"plugins\.half: there is another channel called telegram"):
+        plugin_channels({"half": {"name": "telegram"}}, house, ["telegram"])
