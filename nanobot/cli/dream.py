@@ -18,8 +18,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "dream",
         help="turn what was said lately into memory, now",
-        description="Go through what was said since the last time, and change what is remembered. The gateway does "
-        "it by itself (memory.dream.every in the configuration). log, restore and undo are as in `nanobot memory`.",
+        description="Go through what was said since the last time, and change what is remembered. The bot does it "
+        "by itself while it runs (memory.dream.every in the configuration). log, restore and undo are as in `nanobot memory`.",
     )
     actions = parser.add_subparsers(title="commands", metavar="COMMAND")
     running = actions.add_parser("run", help="do it now; the same as `nanobot dream`")
