@@ -180,6 +180,26 @@ def test_a_list_in_the_middle_of_an_answer_breaks_no_line_and_repeats_nothing() 
     assert seen.texts[1] == "Forget it?"
 
 
+def test_a_list_that_stays_open_below_an_answer_can_be_left() -> None:
+    seen = Seen()
+    seen.asks("Which model?", reply_to="cli:test:1")
+    assert not seen.dialogue.leave("0")  # the bot knows of it, and says so
+    seen.shows("ended")
+    assert not seen.dialogue.leave("hello")
+    assert seen.dialogue.leave("算了")
+    assert seen.dialogue.question() == []
+    assert not seen.dialogue.leave("算了")
+
+
+@pytest.mark.parametrize("text", ["0", "cancel", "算了", "2"])
+def test_where_a_button_leaves_all_as_it_is_that_is_pressed(text: str) -> None:
+    dialogue = Dialogue(HERE, english)
+    buttons = (Button("Monday", "/dream-restore ab12"), Button("Leave it", "/dream-restore no"))
+    dialogue.message(OutboundMessage(id="q", address=HERE, text="?", kind="question", reply_to="m", buttons=buttons))
+    assert dialogue.choose("yes") is None
+    assert dialogue.choose(text) == ("q", "/dream-restore no")
+
+
 def test_a_newer_list_takes_the_place_of_an_older_one() -> None:
     seen = Seen()
     seen.asks("Which model?", reply_to="cli:test:1")

@@ -13,6 +13,11 @@ def chosen(buttons: Sequence[Button], typed: str) -> Button | None:
     return None if place is None else buttons[place]
 
 
+def leaving(buttons: Sequence[Button]) -> Button | None:
+    """The button of a command's list that leaves all as it is: its command goes on with "no"."""
+    return next((button for button in buttons if button.value.split()[1:2] == ["no"]), None)
+
+
 def refusal(buttons: Sequence[Button]) -> Button:
     """The button that lets nothing happen: the one that says no, or else the last."""
     return next((button for button in buttons if button.value == "no"), buttons[-1])

@@ -4,9 +4,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from nanobot.channels.terminal.answer import PrintedAnswer
-from nanobot.channels.terminal.choices import chosen
+from nanobot.channels.terminal.choices import chosen, leaving
 from nanobot.channels.terminal.screen import Piece
 from nanobot.i18n import Language, say
+from nanobot.i18n.consent import leaves
 from nanobot.messages import Address, OutboundMessage, Progress, Stats
 
 _COMMANDS = ("/", "／")
@@ -23,6 +24,7 @@ class Dialogue:
         self._awaited = False  # something was said, and nothing has come back yet
         self._answer = PrintedAnswer()
         self._questions: deque[OutboundMessage] = deque()
+        self._answered_after: set[str] = set()  # ids of lists below which a turn has ended
 
     @property
     def is_busy(self) -> bool:
@@ -48,9 +50,22 @@ class Dialogue:
 
     def choose(self, text: str) -> tuple[str, str] | None:
         """The question that this text answers, and the value that was chosen; None if it answers none."""
-        if not self._questions or not (button := chosen(self._questions[0].buttons, text)):
+        if not self._questions:
             return None
-        return self._questions.popleft().id, button.value
+        buttons = self._questions[0].buttons
+        button = chosen(buttons, text) or (leaving(buttons) if leaves(text) else None)
+        return (self._questions.popleft().id, button.value) if button else None
+
+    def leave(self, text: str) -> bool:
+        """Whether the text leaves a list that only stands here by now: to the bot it is over since it has answered."""
+        if not self._is_old or not leaves(text) or leaving(self._questions[0].buttons):
+            return False
+        self._questions.popleft()
+        return True
+
+    @property
+    def _is_old(self) -> bool:
+        return bool(self._questions) and self._questions[0].id in self._answered_after
 
     def question(self) -> list[Piece]:
         """The question that waits for an answer, if any."""
@@ -141,6 +156,7 @@ class Dialogue:
         rest = self._answer.step()
         self._turn, self._awaited, self._answer = None, False, PrintedAnswer()
         self._questions = deque(question for question in self._questions if not question.holds_up_a_turn)
+        self._answered_after = {question.id for question in self._questions}
         return _markdown(rest)
 
     def _footer(self, stats: Stats) -> str:

@@ -11,7 +11,7 @@ from nanobot.channels.terminal.dialogue import Dialogue
 from nanobot.channels.terminal.person import NAME, words
 from nanobot.channels.terminal.prompt import Interrupted, Prompt
 from nanobot.channels.terminal.screen import Piece, Screen
-from nanobot.i18n import Language
+from nanobot.i18n import Language, say
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
 from nanobot.ports import Publish
 
@@ -43,6 +43,7 @@ class Terminal:
         """
         self._address = address
         self._greeting = greeting
+        self._language = language
         self._screen = Screen(sys.stdout)
         self._dialogue = Dialogue(address, language)
         self._prompt = Prompt(history, commands, self._preview)
@@ -55,6 +56,9 @@ class Terminal:
         with self._signals():
             while text := await self._next(publish):
                 self._screen.turn_page()
+                if self._dialogue.leave(text):
+                    await self._print([Piece(say("command.left", self._language()))])
+                    continue
                 await publish(self._inbound(text))
                 await self._print(self._dialogue.held_up())
 
