@@ -19,7 +19,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "dream",
         help="turn what was said lately into memory, now",
         description="Go through what was said since the last time, and change what is remembered. The bot does it "
-        "by itself while it runs (memory.dream.every in the configuration). log, restore and undo are as in `nanobot memory`.",
+        "by itself while it runs (memory.dream.every in the configuration). log, restore and undo "
+        "are as in `nanobot memory`.",
     )
     actions = parser.add_subparsers(title="commands", metavar="COMMAND")
     running = actions.add_parser("run", help="do it now; the same as `nanobot dream`")
