@@ -9,7 +9,8 @@ from time import perf_counter
 
 from bench.bot import house
 from bench.figures import Figure, Scale
-from nanobot.app.bot import Ground, build_bot
+from nanobot.app.bot import build_bot
+from nanobot.app.ground import Ground
 from nanobot.bus.memory import MemoryBus
 from nanobot.commands.forget_shell import forget_at_shell
 from nanobot.config import load

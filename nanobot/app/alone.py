@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from zoneinfo import ZoneInfo
 
-from nanobot.app.bot import Bot, Ground, build_bot
+from nanobot.app.bot import Bot, build_bot
+from nanobot.app.forgetting import go_on
+from nanobot.app.ground import Ground
 from nanobot.bus.memory import MemoryBus
 from nanobot.config import Config, secrets_of
 from nanobot.errors import WorkspaceError
@@ -23,12 +25,13 @@ async def alone(config: Config, home: Home) -> AsyncIterator[Bot]:
     log_to(home.log, config.log.level, config.log.format, secrets_of(config))
     with WorkspaceLock(workspace):
         await asyncio.to_thread(prepare, workspace, template_folder())
-        bot = build_bot(Ground(config, home, workspace, _clock(config), MemoryBus()), "en")
+        bus = MemoryBus()
+        bot = build_bot(Ground(config, home, workspace, _clock(config), bus), "en")
         try:
-            await bot.forgetting.resume()
+            await go_on(bot.forgetting, bus, workspace)
             yield bot
         finally:
-            await bot.models.aclose()
+            await bot.keep.models.aclose()
 
 
 @asynccontextmanager
@@ -42,7 +45,7 @@ async def beside(config: Config, home: Home) -> AsyncIterator[Bot]:
     try:
         yield bot
     finally:
-        await bot.models.aclose()
+        await bot.keep.models.aclose()
 
 
 def _existing(config: Config) -> Workspace:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from nanobot.agent.archive import Archive
-from nanobot.agent.models import Models
-from nanobot.app.memory import Remembered as Memory
+from nanobot.app.archive import build_archivist
+from nanobot.app.ground import Ground
+from nanobot.app.keep import Keep
+from nanobot.app.people import build_people
 from nanobot.authority import Role, Scope
 from nanobot.bus.erasable import ErasableSpool
 from nanobot.bus.spool import Spool
@@ -18,14 +19,10 @@ from nanobot.channels.terminal.typed import ErasableTyped
 from nanobot.commands.forget import Forgetting
 from nanobot.errors import NanobotError, StoreError
 from nanobot.forgotten import Shipped
-from nanobot.lanes import Lanes
-from nanobot.memory.archivist import Archivist
-from nanobot.memory.dream.dream import Dream
 from nanobot.memory.forget.forget import Forget, House
 from nanobot.memory.forget.meaning import Sources
 from nanobot.memory.forget.remembered import Remembered
 from nanobot.memory.index import MARKER
-from nanobot.memory.recall.memories import Memories
 from nanobot.messages import InboundMessage, OutboundMessage
 from nanobot.ops.clock import SystemClock
 from nanobot.ops.forgetting import ErasableLog
@@ -42,8 +39,6 @@ from nanobot.store.erasing.sessions import ErasableSessions
 from nanobot.store.erasing.shipped import shipped_in
 from nanobot.store.erasing.state import ErasableState
 from nanobot.store.erasing.texts import ErasableTexts
-from nanobot.store.history import History
-from nanobot.store.sessions import SessionManager
 from nanobot.store.template import template_folder
 from nanobot.workspace import Home, Workspace
 
@@ -62,40 +57,36 @@ _OURS = ("memory", "sessions", "media", "spill", "skills", "people", "groups", "
 class Parts:
     """Who keeps something, or copies it."""
 
-    home: Home
-    workspace: Workspace
-    clock: Clock
-    bus: Bus
-    sessions: SessionManager
-    episodes: History
-    memory: Memory
-    archivist: Archivist
-    archive: Archive
-    dream: Dream
-    lanes: Lanes
-    models: Models
-    memories: Memories
+    ground: Ground
+    keep: Keep
     people: Callable[[], People]
 
+    @property
+    def workspace(self) -> Workspace:
+        return self.ground.workspace
 
-def build_forgetting(parts: Parts) -> Forgetting:
+
+def build_forgetting(ground: Ground, keep: Keep) -> Forgetting:
     """All of it; nothing is opened before somebody asks."""
-    transcripts = ErasableSessions(parts.sessions, parts.workspace)
-    sources = Sources(transcripts, parts.episodes, parts.memory.versions, person_scope(parts.people), cache(_shipped))
-    remembered = Remembered(parts.memory.versions, parts.memory.shelves, parts.workspace)
+    config, space, clock = ground.config, ground.workspace, ground.clock
+    parts = Parts(ground, keep, cache(lambda: ground.people or build_people(config, space, clock)))
+    memory, memories = keep.memory, keep.memories
+    transcripts = ErasableSessions(keep.sessions, space)
+    sources = Sources(transcripts, keep.episodes, memory.versions, person_scope(parts.people), cache(_shipped))
+    remembered = Remembered(memory.versions, memory.shelves, space)
     house = House(
         stores=_stores(parts, transcripts, remembered),
-        derived=[ErasableIndex(parts.workspace, lambda: parts.memories.rebuild if parts.memories.is_open else None)],
+        derived=[ErasableIndex(space, lambda: memories.rebuild if memories.is_open else None)],
         remembered=remembered,
-        journal=JournalFile(parts.workspace.forgetting),
-        archivist=parts.archivist,
+        journal=JournalFile(space.forgetting),
+        archivist=build_archivist(config, clock, keep.models),
         still=lambda meant: _still(parts, meant),
         forgot=lambda: _forgot(parts),
         leftovers=lambda meant: _scan(parts).leftovers(meant),  # not before: it looks at every file of the workspace
-        clock=parts.clock,
+        clock=clock,
     )
-    questions = QuestionsFile(parts.workspace.forget_questions)
-    return Forgetting(Forget(sources, house), questions, sources.person_scope, parts.clock)
+    questions = QuestionsFile(space.forget_questions)
+    return Forgetting(Forget(sources, house), questions, sources.person_scope, clock)
 
 
 def person_scope(people: Callable[[], People]) -> Callable[[str, str], Scope]:
@@ -140,10 +131,10 @@ async def _send(notice: OutboundMessage, bus: Bus, workspace: Workspace) -> None
 
 
 def _stores(parts: Parts, transcripts: ErasableSessions, remembered: Remembered) -> Sequence[Erasable]:
-    space, home = parts.workspace, parts.home
+    space, home = parts.workspace, parts.ground.home
     return [
         transcripts,
-        ErasableEpisodes(parts.episodes, space),
+        ErasableEpisodes(parts.keep.episodes, space),
         remembered,
         ErasableFolder("media", space.media, space, holds_copies=False),
         ErasableFolder("spill", space.spill, space, holds_copies=True),
@@ -151,7 +142,7 @@ def _stores(parts: Parts, transcripts: ErasableSessions, remembered: Remembered)
         ErasableSpool(space.spool, lambda: _spool(parts)),
         ErasableTyped(home.terminal_history),
         ErasableLog(home.log),
-        ErasableState(space, parts.models.forget, lambda is_meant: parts.people().forget_names(is_meant)),
+        ErasableState(space, parts.keep.models.forget, lambda is_meant: parts.people().forget_names(is_meant)),
         Untouched("settings", lambda: iter([home.config]), lambda path: _is_settings(home, path)),
         Untouched("own", lambda: _own_files(space), lambda path: _is_own(space, path)),
     ]
@@ -159,8 +150,8 @@ def _stores(parts: Parts, transcripts: ErasableSessions, remembered: Remembered)
 
 def _spool(parts: Parts) -> AbstractAsyncContextManager[Spool]:
     """The one that runs, or one for the moment."""
-    bus = parts.bus
-    return nullcontext(bus) if isinstance(bus, Spool) else Spool(parts.workspace.spool, parts.clock)
+    bus = parts.ground.bus
+    return nullcontext(bus) if isinstance(bus, Spool) else Spool(parts.workspace.spool, parts.ground.clock)
 
 
 @asynccontextmanager
@@ -170,21 +161,21 @@ async def _still(parts: Parts, meant: Meant) -> AsyncIterator[None]:
         return named and meant.reaches(message.authority.scope.name)
 
     async with (  # people can go on talking until the model has finished what it does in the background
-        parts.dream.paused(),
-        parts.archive.consolidator.passage.alone(),
-        parts.lanes.still(lambda: parts.clock.sleep(PATIENCE)),
+        parts.keep.dream.paused(),
+        parts.keep.archive.consolidator.passage.alone(),
+        parts.keep.lanes.still(lambda: parts.ground.clock.sleep(PATIENCE)),
     ):
-        parts.lanes.drop(is_meant)
+        parts.keep.lanes.drop(is_meant)
         yield
 
 
 async def _forgot(parts: Parts) -> None:
-    parts.archive.recollection.clear()
-    await parts.memories.refresh()
+    parts.keep.archive.recollection.clear()
+    await parts.keep.memories.refresh()
 
 
 def _scan(parts: Parts) -> Scan:
-    home, space = parts.home, parts.workspace
+    home, space = parts.ground.home, parts.workspace
 
     def skipped() -> Iterator[Path]:
         yield from (home.models, space.forgetting, space.lock, space.installed)

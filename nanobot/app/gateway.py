@@ -11,9 +11,10 @@ import msgspec
 
 from nanobot import __version__
 from nanobot.agent.questions import lapsed
-from nanobot.app.bot import Ground, build_bot
+from nanobot.app.bot import build_bot
 from nanobot.app.channels import House, build_posts, build_transcriber
 from nanobot.app.forgetting import go_on, keep_on
+from nanobot.app.ground import Ground
 from nanobot.app.people import build_people
 from nanobot.app.watch import Tell, Watch
 from nanobot.bus.spool import Spool
@@ -27,6 +28,7 @@ from nanobot.commands.link import link_command
 from nanobot.commands.pair import Asker, Pairing, pair_command
 from nanobot.config import Config, secrets_of
 from nanobot.errors import expected_in
+from nanobot.first import first_of
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
 from nanobot.messages import Address, InboundMessage, OutboundMessage
@@ -111,7 +113,8 @@ class Gateway:
         self._tell(say("gateway.begins", self._language, version=__version__, workspace=workspace.root))
         if self._posts and not self._people.has_owner:
             self._watch.once_up = say("gateway.no_owner", self._language)
-        Thread(target=self._bot.models.get("")[0].warm, name="warm", daemon=True).start()  # ending does not wait for it
+        model = self._bot.keep.models.get("")[0]
+        Thread(target=model.warm, name="warm", daemon=True).start()  # ending does not wait for it
         try:
             await self._settle_questions()
             await self._tell_of_set_aside()
@@ -137,11 +140,11 @@ class Gateway:
         control = served({"status": self._status, "pair": self._pair, "memory": self._memory, "dream": self._dream})
         control |= served({"forget": self._forget})
         yield self._bot.dispatcher.run()
-        yield Supervisor("search", self._bot.memories.run, self._ground.clock).run()
-        self._bot.archive.background.start("history", self._bot.memory.state.begin)
-        self._bot.archive.begin()
-        yield self._bot.archive.background.run()
-        yield self._bot.schedule.run()
+        yield Supervisor("search", self._bot.keep.memories.run, self._ground.clock).run()
+        self._bot.keep.archive.background.start("history", self._bot.keep.memory.state.begin)
+        self._bot.keep.archive.begin()
+        yield self._bot.keep.archive.background.run()
+        yield self._bot.keep.schedule.run()
         yield keep_on(self._bot.forgetting, self._spool, self._ground.workspace, self._ground.clock)
         yield Supervisor(self._desk.name, self._desk.run, self._ground.clock).run()
         yield SocketServer(self._ground.workspace, __version__, {**control, "attach": self._desk.attach}).run()
@@ -154,17 +157,7 @@ class Gateway:
         self._watch.is_stopping = True
         limit = self._ground.config.gateway.drain
         self._tell(say("gateway.ends", self._language, seconds=f"{limit:g}"))
-        waiting: list[asyncio.Task[object]] = [
-            asyncio.create_task(self._drain(listening)),
-            asyncio.create_task(self._ground.clock.sleep(limit)),
-            asyncio.create_task(ending.at_once.wait()),
-        ]
-        try:
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in waiting:
-                task.cancel()
-            await asyncio.wait(waiting)
+        await first_of(self._drain(listening), self._ground.clock.sleep(limit), ending.at_once.wait())
 
     async def _drain(self, listening: Sequence[asyncio.Task[None]]) -> None:
         for task in listening:
@@ -223,8 +216,8 @@ class Gateway:
         """The language that the person reads."""
         [language] = args
         read: Language = "zh" if language == "zh" else "en"
-        archive = self._bot.archive.all_now
-        return msgspec.to_builtins(await dream_at_shell(self._bot.dream, archive, read, tell))
+        archive = self._bot.keep.archive.all_now
+        return msgspec.to_builtins(await dream_at_shell(self._bot.keep.dream, archive, read, tell))
 
     def _supervised_health(self) -> Supervisor | None:
         at = self._ground.config.gateway.health
@@ -241,4 +234,4 @@ class Gateway:
         closing = [post.aclose() for post in self._posts]
         if self._transcriber:
             closing.append(self._transcriber.aclose())
-        await asyncio.gather(*closing, self._bot.models.aclose(), return_exceptions=True)  # each for itself
+        await asyncio.gather(*closing, self._bot.keep.models.aclose(), return_exceptions=True)  # each for itself

@@ -8,9 +8,10 @@ from textwrap import shorten
 from threading import Thread
 from zoneinfo import ZoneInfo
 
-from nanobot.app.bot import Bot, Ground, build_bot
+from nanobot.app.bot import Bot, build_bot
 from nanobot.app.dream import dream_later
 from nanobot.app.forgetting import go_on
+from nanobot.app.ground import Ground
 from nanobot.app.people import build_people, pairing_without_gateway
 from nanobot.bus.memory import MemoryBus
 from nanobot.commands.link import link_command
@@ -76,7 +77,7 @@ class App:
         person at the address of a turn that the end of the last process cut short. While a
         person types, the model is got ready; `once` says that there is one question only.
         """
-        workspace, models = self._bot.workspace, self._bot.models
+        workspace, models = self._bot.workspace, self._bot.keep.models
         with WorkspaceLock(workspace):
             await asyncio.to_thread(prepare, workspace, template_folder())
             try:
@@ -85,8 +86,8 @@ class App:
                 if not once:
                     model = models.get(address.session_key)[0]
                     Thread(target=model.warm, name="warm", daemon=True).start()  # leaving does not wait for it
-                    self._bot.archive.background.start("history", self._bot.memory.state.begin)
-                    self._bot.archive.begin()
+                    self._bot.keep.archive.background.start("history", self._bot.keep.memory.state.begin)
+                    self._bot.keep.archive.begin()
                 await self._serve(channel, once=once)
                 await self._leave(channel, address, once=once)
             finally:
@@ -98,9 +99,9 @@ class App:
                 works = (
                     self._bot.dispatcher.run(),
                     self._deliver(channel),
-                    self._bot.archive.background.run(),
-                    Supervisor("search", self._bot.memories.run, self._bot.archive.clock).run(),
-                    *([] if once else [self._bot.schedule.run(), self._make_up_for()]),
+                    self._bot.keep.archive.background.run(),
+                    Supervisor("search", self._bot.keep.memories.run, self._bot.keep.archive.clock).run(),
+                    *([] if once else [self._bot.keep.schedule.run(), self._make_up_for()]),
                 )
                 serving = [tasks.create_task(work) for work in works]
                 await channel.listen(self._bus.publish)
@@ -111,13 +112,13 @@ class App:
 
     async def _make_up_for(self) -> None:
         """Dream of what nobody was to wait for when they left."""
-        if self._bot.dream.is_one_by_one:
-            await dream_later(self._bot.dream, self._bot.archive.background)
+        if self._bot.keep.dream.is_one_by_one:
+            await dream_later(self._bot.keep.dream, self._bot.keep.archive.background)
 
     async def _leave(self, channel: Channel, address: Address, *, once: bool) -> None:
         """Put away what was said; whoever has to wait for that is told. To be cancelled loses nothing."""
         work = asyncio.ensure_future(self._put_away(address, once=once))
-        moment = asyncio.ensure_future(self._bot.archive.clock.sleep(MOMENT))
+        moment = asyncio.ensure_future(self._bot.keep.archive.clock.sleep(MOMENT))
         try:
             await asyncio.wait([work, moment], return_when=asyncio.FIRST_COMPLETED)
             if not once and not work.done():
@@ -134,11 +135,11 @@ class App:
         A model on this machine takes too long to dream for somebody who wants to leave.
         """
         bot = self._bot
-        await bot.archive.leave(address.session_key, once=once)
-        if not once and not bot.dream.is_one_by_one:
+        await bot.keep.archive.leave(address.session_key, once=once)
+        if not once and not bot.keep.dream.is_one_by_one:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LONGEST_DREAM):
-                    await bot.dream.run_by_itself()
+                    await bot.keep.dream.run_by_itself()
 
     async def _recover(self, address: Address) -> None:
         cut_short = await self._bot.agent.recover(address)

@@ -59,7 +59,7 @@ async def _dream(config: "Config", args: argparse.Namespace) -> "Answer":
 
         try:
             async with alone(config, home_of(args)) as bot:
-                return await dream_at_shell(bot.dream, bot.archive.all_now, language, _tell)
+                return await dream_at_shell(bot.keep.dream, bot.keep.archive.all_now, language, _tell)
         except InUseError as error:
             raise error.or_typed("/dream") from None
     return msgspec.convert(told, Answer)

@@ -126,7 +126,7 @@ async def _ask(house: House, month: Month) -> None:
 async def _found(house: House, scope: Scope, words: str) -> Sequence[str]:
     authority = Authority(Role.OWNER if scope.is_owner else Role.MEMBER, scope, Origin.PERSON)
     async with asyncio.timeout(PATIENCE):
-        while (recalled := await house.bot.memories.find(words, authority, around=1)).unread:
+        while (recalled := await house.bot.keep.memories.find(words, authority, around=1)).unread:
             pass  # each waits a little by itself
     return [said.text for hit in recalled.hits for said in (hit.said, *hit.around)]
 
@@ -145,11 +145,11 @@ async def _read_all_again(house: House) -> None:
     versions = _NothingDreamt(house.workspace, WithoutIndex(), house.clock, by_hand)
     dream = Dream(
         Stores(episodes, sessions, versions, _Book()),
-        house.bot.memory.shelves,
+        house.bot.keep.memory.shelves,
         Mind(lambda: (house.model, TokenEstimator()), at_once),
         house.clock,
         Limits(tokens=10**9, steps=1000, runs_per_day=100, batch=100),
-        house.bot.memories.refresh,
+        house.bot.keep.memories.refresh,
     )
     report = await dream.run("asked")
     assert report.cursor == await episodes.last(), report

@@ -8,7 +8,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from nanobot.app.bot import Bot, Ground, build_bot
+from nanobot.app.bot import Bot, build_bot
+from nanobot.app.ground import Ground
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.bus.memory import MemoryBus
 from nanobot.bus.spool import Spool
@@ -132,7 +133,7 @@ class Household:
         await sessions.append(await sessions.load(key), *lines)
 
     async def _remember(self) -> None:
-        versions = self.bot().memory.versions
+        versions = self.bot().keep.memory.versions
         await versions.ensure()
         await self._change(
             f"# Memory\n\n- the blood type is {SECRET} (2026-03-02)\n- lives in a {OTHER} (2026-03-02)\n",
@@ -150,10 +151,10 @@ class Household:
             {note: Edit(None, f"---\nsummary: health and {SECRET}\n---\n{SECRET} it is.\n".encode())},
             write(Commit(kind="tool", subject="A note", operations=(Operation("write", note, messages=("m1",)),))),
         )
-        self.bot().memory.shelves.of(Scope.owner()).notebook.update()
+        self.bot().keep.memory.shelves.of(Scope.owner()).notebook.update()
 
     async def _change(self, text: str, *operations: Operation) -> None:
-        versions = self.bot().memory.versions
+        versions = self.bot().keep.memory.versions
         before = (await versions.files([_MEMORY])).get(_MEMORY)
         commit = Commit(kind="dream", subject="A dream", operations=operations, scopes=("owner",))
         await versions.commit({_MEMORY: Edit(before, text.encode())}, write(commit), "dream")
@@ -176,7 +177,7 @@ class Household:
         home.log.with_name("nanobot.log.1").write_text(f"2026-03-01 old {SECRET}\n", encoding="utf-8")
         (space.state / "people.json.damaged").write_text(f'{{"name": "{SECRET}', encoding="utf-8")
         space.heartbeat.write_text(f"- ask about {SECRET}\n- look at the {OTHER}\n", encoding="utf-8")
-        await self.bot().models.choose("cli:default", "embedded")
+        await self.bot().keep.models.choose("cli:default", "embedded")
         bob = Paired(channel="telegram", id="555", chat="555", role=Role.MEMBER, at=START, by="machine", name="Bob")
         await PeopleFile(space).write(Book(people=(bob,)))
 

@@ -84,7 +84,7 @@ async def test_of_a_person_nothing_stays_but_that_they_may_talk(house: Household
     (folder / "USER.md").write_text("- likes walnuts\n", encoding="utf-8")
     (house.space.media / "people" / "telegram-555").mkdir(parents=True)
     (house.space.media / "people" / "telegram-555" / "me.jpg").write_bytes(b"picture")
-    await house.bot().memory.versions.commit_hand_edits()
+    await house.bot().keep.memory.versions.commit_hand_edits()
 
     done = await house.forget("person:telegram:555")
 

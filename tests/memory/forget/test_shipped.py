@@ -26,7 +26,7 @@ async def test_words_of_the_template_alone_are_nothing_to_forget(new: Household,
 
 
 async def test_lines_of_the_template_stay_and_are_no_leftover(new: Household) -> None:
-    await new.bot().memory.versions.ensure()
+    await new.bot().keep.memory.versions.ensure()
     await new.say("cli:default", user("m1", "t1", "My weekly review of the garden"))
 
     done = await new.forget("review")
@@ -72,7 +72,7 @@ async def test_the_words_of_a_notes_head_are_no_words_of_a_person(new: Household
 
 
 async def test_what_stands_only_in_older_versions_is_found_and_erased(new: Household) -> None:
-    versions, note = new.bot().memory.versions, new.space.memory / "birds.md"
+    versions, note = new.bot().keep.memory.versions, new.space.memory / "birds.md"
     for text in ("about a pelican\n", "about a swan\n"):
         note.write_text(text, encoding="utf-8")
         await versions.commit_hand_edits()

@@ -1,0 +1,62 @@
+"""The agent with its tools, wired as configured."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from nanobot.agent.agent import Agent, Limits
+from nanobot.agent.context import Budgets, ContextBuilder
+from nanobot.agent.conversation import Conversations
+from nanobot.agent.questions import Questions
+from nanobot.agent.skills import Skills
+from nanobot.app.ground import Ground
+from nanobot.app.keep import Keep
+from nanobot.app.plugins import plugin_tools
+from nanobot.app.recall import build_reminders
+from nanobot.memory.tool_changes import ToolChanges
+from nanobot.ports import Tool
+from nanobot.store.frontmatter import read_frontmatter
+from nanobot.tools.builtin import builtin_tools
+from nanobot.tools.recall import Recall
+from nanobot.tools.shell import ExecPolicy
+from nanobot.tools.writing import Remembering
+
+
+def build_agent(ground: Ground, keep: Keep, conversations: Conversations, questions: Questions) -> Agent:
+    """`questions` are asked by its tools."""
+    config, workspace, clock, shelves = ground.config, ground.workspace, ground.clock, keep.memory.shelves
+    context = ContextBuilder(
+        workspace,
+        keep.documents,
+        shelves,
+        Skills(workspace.skills, keep.documents, read_frontmatter),
+        Budgets(**asdict(config.memory.budget)),
+        clock,
+        build_reminders(config, clock, keep.memories, shelves, keep.models),
+    )
+    return Agent(
+        keep.models,
+        _tools(ground, keep, questions),
+        context,
+        conversations,
+        keep.archive,
+        shelves,
+        Limits(config.agent.max_steps, config.memory.compact_at),
+    )
+
+
+def _tools(ground: Ground, keep: Keep, questions: Questions) -> Sequence[Tool]:
+    tools, memory = ground.config.tools, keep.memory
+    rules = tools.exec
+    changes = ToolChanges(memory.keeping)
+    own: Sequence[Tool] = [
+        *builtin_tools(
+            ground.workspace,
+            asker=questions,
+            allowed_dirs=tools.allowed_dirs,
+            exec_policy=ExecPolicy(owner=rules.owner, member=rules.member, allow=rules.allow, timeout=rules.timeout),
+            remembering=Remembering(changes.objection, memory.shelves.written, changes.keep, changes.needs_yes),
+            file_lock=memory.files,
+        ),
+        Recall(keep.memories),
+    ]
+    return [*plugin_tools(ground.config.plugins, [tool.spec.name for tool in own]), *own]

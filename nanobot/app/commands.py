@@ -1,0 +1,69 @@
+"""The slash commands, and what the same do at the shell."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nanobot.agent.agent import Agent
+from nanobot.app.ground import Ground
+from nanobot.app.keep import Keep
+from nanobot.commands.dream import dream_command, dream_lines
+from nanobot.commands.forget import Forgetting, forget_command, forget_lines
+from nanobot.commands.memory import View, memory_command, remember_command
+from nanobot.commands.memory_shell import MemoryShell
+from nanobot.commands.model import model_command
+from nanobot.commands.recall import recall_command, recall_lines
+from nanobot.commands.router import Command, Router
+from nanobot.commands.session import (
+    Lines,
+    all_of,
+    compact_command,
+    help_command,
+    new_command,
+    sessions_command,
+    status_command,
+    stop_command,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """What is typed in a conversation, and at the shell; `about_memory` says how what is remembered is doing."""
+
+    router: Router
+    shell: MemoryShell
+    about_memory: Lines
+
+
+def build_commands(
+    ground: Ground,
+    keep: Keep,
+    agent: Agent,
+    forgetting: Forgetting,
+    further: Sequence[Command] = (),
+    status: Lines | None = None,
+) -> Commands:
+    """With `further` commands, and further lines for /status."""
+    memory, send = keep.memory, ground.bus.send
+    about_memory = all_of(
+        memory.state,
+        forget_lines(forgetting),
+        dream_lines(keep.dream, keep.next_dream),
+        recall_lines(lambda: keep.memories.trouble),
+    )
+    view = View(memory.shelves, keep.documents, ground.config.memory.budget.memory, about_memory)
+    listed = [
+        new_command(agent),
+        compact_command(agent),
+        stop_command(keep.lanes),
+        status_command(agent, keep.models, all_of(about_memory, status)),
+        model_command(keep.models),
+        sessions_command(keep.sessions),
+        memory_command(view),
+        remember_command(memory.shelves),
+        recall_command(keep.memories),
+        dream_command(keep.dream, send, keep.archive.now),
+        forget_command(forgetting, send),
+        *memory.commands,
+        *further,
+    ]
+    return Commands(Router([help_command(listed), *listed]), memory.shell(view), about_memory)
