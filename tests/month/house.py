@@ -11,7 +11,7 @@ from typing import Self
 import pytest
 
 from nanobot.agent.models import Models
-from nanobot.app import bot as composition
+from nanobot.app import agent, keep
 from nanobot.app.bot import Bot, build_bot
 from nanobot.app.dream import dream_later, when_to_dream
 from nanobot.app.forgetting import go_on
@@ -41,7 +41,7 @@ PATIENCE = 60.0
 
 CHANNELS = ("cli", "telegram", "discord")
 
-_CHANGE = re.compile(r"^`([0-9a-f]{7})` ", re.MULTILINE)
+_CHANGE = re.compile(r"^- `([0-9a-f]{7})` ", re.MULTILINE)
 
 
 class Browse:
@@ -74,8 +74,8 @@ class House:
         self._dreamt: datetime | None = None
         self._answers: dict[str, asyncio.Future[OutboundMessage]] = {}
         self._here: dict[Address, Place] = {}  # who spoke last
-        patch.setattr(composition, "build_models", lambda config, home, workspace, clock: self._models())
-        patch.setattr(composition, "builtin_tools", lambda *a, **k: [*builtin_tools(*a, **k), Browse(page)])
+        patch.setattr(keep, "build_models", lambda config, home, workspace, clock: self._models())
+        patch.setattr(agent, "builtin_tools", lambda *a, **k: [*builtin_tools(*a, **k), Browse(page)])
 
     async def __aenter__(self) -> Self:
         self._closing = AsyncExitStack()
@@ -145,7 +145,7 @@ class House:
 
     async def change_with(self, place: Place, line: str) -> str:
         """The number of the change that did something with a line, looked up as a person does."""
-        for row in re.split(r"\n(?=`)", await self.ask(place, "/dream-log 50")):
+        for row in re.split(r"\n(?=- `)", await self.ask(place, "/dream-log 50")):
             if line.rstrip(".") in row and (match := _CHANGE.match(row)):
                 return match[1]
         raise AssertionError(f"no change tells of {line!r}")
