@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
+from nanobot.first import first_of
 from nanobot.messages import InboundMessage
 
 Handle = Callable[[InboundMessage], Awaitable[None]]
@@ -175,13 +176,7 @@ class Lanes:
 
     async def _quieten(self, patience: Callable[[], Awaitable[None]]) -> None:
         """Wait for what runs, and end what goes on for too long."""
-        waits = [asyncio.ensure_future(self.idle()), asyncio.ensure_future(patience())]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
-            await asyncio.wait(waits)
+        await first_of(self.idle(), patience())
         for key, lane in list(self._lanes.items()):
             await self._cancel(key, lane, "put_off")
 

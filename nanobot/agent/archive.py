@@ -1,6 +1,5 @@
 """What becomes of a conversation beyond its window."""
 
-import asyncio
 import logging
 from dataclasses import dataclass
 
@@ -8,7 +7,8 @@ from nanobot.agent.background import Background
 from nanobot.agent.conversation import Conversation
 from nanobot.agent.recollection import Recollection
 from nanobot.authority import Scope
-from nanobot.errors import StoreError
+from nanobot.errors import NanobotError, StoreError
+from nanobot.first import first_of
 from nanobot.memory.consolidator import Archiving, Consolidator
 from nanobot.ports import Clock
 from nanobot.tokens import TokenEstimator
@@ -98,13 +98,7 @@ class Archive:
         """What is not done within WAIT is given up for now; nothing is asked while the model is left alone."""
         if self.consolidator.setback(session):
             return
-        work = asyncio.ensure_future(self.consolidator.archive(session, through, patient=False))
-        limit = asyncio.ensure_future(self.clock.sleep(WAIT))
         try:
-            await asyncio.wait([work, limit], return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            work.cancel()
-            limit.cancel()
-            await asyncio.wait([work, limit])
-        if not work.cancelled() and (error := work.exception()):
+            await first_of(self.consolidator.archive(session, through, patient=False), self.clock.sleep(WAIT))
+        except NanobotError as error:
             log.warning("%s could not be archived: %s", session, error)

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
+from nanobot.first import first_of
 from nanobot.memory.slot import Ask
 from nanobot.ports import Clock, ModelInfo, Reply
 
@@ -51,13 +52,7 @@ class Background:
         """Return when nobody waits for an answer, or after PATIENCE."""
         if self._quiet.is_set():
             return
-        waits = [asyncio.ensure_future(self._quiet.wait()), asyncio.ensure_future(self._clock.sleep(PATIENCE))]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
-            await asyncio.wait(waits)
+        await first_of(self._quiet.wait(), self._clock.sleep(PATIENCE))
 
     async def rested(self, seconds: float) -> None:
         """Return when nobody has waited for an answer for so long."""

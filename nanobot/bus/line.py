@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
+from nanobot.first import first_of
 from nanobot.messages import Address, OutboundMessage, Progress
 from nanobot.ports import Clock
 
@@ -129,15 +130,11 @@ class Line:
 
     async def change(self, clock: Clock) -> None:
         """Wait until `head` may give something else than it gave just now."""
-        waits: list[asyncio.Task[object]] = [asyncio.create_task(self._changed.wait())]
         dues = [queue.due for queue in self._queues.values() if queue.due is not None]
         if dues:
-            waits.append(asyncio.create_task(clock.sleep(min(dues) - clock.monotonic())))
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
+            await first_of(self._changed.wait(), clock.sleep(min(dues) - clock.monotonic()))
+        else:
+            await self._changed.wait()
 
     def _change(self) -> None:
         """Wake all who wait. Each change has an event of its own, so that no waiter takes it away from another."""

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from nanobot.first import first_of
 from nanobot.ports import Clock
 
 T = TypeVar("T")
@@ -13,14 +14,8 @@ async def happened(event: asyncio.Event, clock: Clock, seconds: float | None) ->
     """Return when the event happens, or after so many seconds; None waits for the event alone."""
     if seconds is None:
         await event.wait()
-        return
-    tasks = [asyncio.ensure_future(event.wait()), asyncio.ensure_future(clock.sleep(seconds))]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
+    else:
+        await first_of(event.wait(), clock.sleep(seconds))
 
 
 async def with_grace(work: Coroutine[Any, Any, T], clock: Clock, seconds: float) -> T:
