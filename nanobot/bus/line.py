@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -115,6 +115,13 @@ class Line:
         for queue in self._holding(message_id):
             queue.hold(None)
             self._change()
+
+    def settle_erased(self, left: Container[str]) -> None:
+        """Postponed messages that are not `left` hold nothing up any more."""
+        postponed = [queue.held.item for queue in self._queues.values() if queue.held and queue.due is not None]
+        for item in postponed:
+            if isinstance(item, str) and item not in left:
+                self.settle(item)
 
     def postpone(self, message_id: str, due: float) -> None:
         for queue in self._holding(message_id):

@@ -258,6 +258,10 @@ class Spool:
         """
         count = await self._database.run(partial(erasing.erase, is_meant=is_meant, sessions=sessions))
         await self._database.scrub()
+        at = self._clock.now().timestamp()
+        left = {each.message.id for each in await self._database.run(partial(outbox.waiting, at=at))}
+        for line in self._lines.values():
+            line.settle_erased(left)
         return count
 
 
