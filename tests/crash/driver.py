@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 import nanobot.app
-import nanobot.app.bot
+import nanobot.app.keep
 from nanobot.channels.terminal.person import NAME, at, words
 from nanobot.config import load
 from nanobot.messages import OutboundMessage, Progress
@@ -104,7 +104,7 @@ def _report_appends(report: Callable[[object], None]) -> None:
                 if isinstance(line, Message):
                     report(Kept(line.id, line.role, line.content))
 
-    vars(nanobot.app.bot)["SessionManager"] = Reporting
+    vars(nanobot.app.keep)["SessionManager"] = Reporting
 
 
 def _die(death: Death) -> None:
