@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 from blockbuster import blockbuster_ctx
 
+from tests.fakes.databases import nobody_opens_them
 from tests.fakes.logs import logging_as_before
 
 # The tests start hundreds of processes: where nothing compiled is kept, each compiles all of nanobot anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+nobody_opens_them()
 
 
 @pytest.fixture(autouse=True)

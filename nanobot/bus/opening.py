@@ -1,8 +1,10 @@
 """Opening the file of the spool, whatever state it is in."""
 
+import errno
 import logging
 import os
 import sqlite3
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -53,7 +55,10 @@ def _make_private(path: Path) -> None:
     """The files that SQLite puts beside it get the mode of this one."""
     for folder in (*reversed(path.parent.parents), path.parent):
         folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE))
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    with suppress(FileExistsError):  # one that is there is not opened: closing it would drop the locks that SQLite has
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE))
     for suffix in SUFFIXES:
         file = path.with_name(path.name + suffix)
         if file.exists():

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.workspace import Home, Workspace
+from tests.fakes.databases import locked
 from tests.fakes.gateway import NOBODY, GatewayProcess, configure, nanobot
 from tests.fakes.openai_answers import say
 from tests.fakes.openai_server import FakeOpenAI
@@ -40,6 +41,7 @@ async def test_with_a_gateway_it_is_gone_with_a_yes_in_the_chat_or_at_the_shell_
         assert re.search(r"/forget yes \w{4}", shown.out), shown.out + shown.err
         assert f"My blood type is {SECRET}." in shown.out
         assert holding(private_home, SECRET) != []
+        locks = locked(gateway.pid, private_home)
 
         done = await nanobot(private_home, "chat", "-m", "yes")
         assert done.out.startswith("Forgotten:"), done.out + done.err
@@ -47,6 +49,7 @@ async def test_with_a_gateway_it_is_gone_with_a_yes_in_the_chat_or_at_the_shell_
         await nanobot(private_home, "chat", "-m", "What do I like?")
         assert SECRET not in json.dumps(model.requests[-1].body)
         assert holding(private_home, SECRET) == []
+        assert locks <= locked(gateway.pid, private_home)  # else the next who looks in takes the log away
 
         await nanobot(private_home, "chat", "-m", f"My blood type is {SECRET}.")
         at_shell = await nanobot(private_home, "memory", "forget", SECRET, "--yes")

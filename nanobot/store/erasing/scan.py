@@ -6,16 +6,17 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path, PurePosixPath
 
 from nanobot.errors import VersionError
 from nanobot.ports import Meant
+from nanobot.store.erasing.reading import pieces
 from nanobot.store.repo import place
 from nanobot.workspace import Workspace
 
 _log = logging.getLogger(__name__)
 
-_PIECE = 8 << 20  # bytes that are looked at in one go
 _ID = 20  # bytes of an object's id
 _OF_GIT = ("config", "description", "HEAD", "hooks", "index", "info", "objects", "packed-refs")
 _OVERLAP = 4096  # of two pieces: what is looked for is shorter
@@ -92,8 +93,8 @@ def _inside(folder: Path) -> Sequence[Path]:
 
 def _holds(path: Path, meant: Meant) -> bool:
     tail = b""
-    with path.open("rb") as file:
-        while piece := file.read(_PIECE):
+    with closing(pieces(path)) as every:
+        for piece in every:
             if _stands_in(tail + piece, meant):
                 return True
             tail = piece[-_OVERLAP:]

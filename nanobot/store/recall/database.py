@@ -3,7 +3,7 @@
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -118,7 +118,8 @@ class Database:
     def _open(self) -> sqlite3.Connection:
         """A connection to an index of this version, an empty one if need be."""
         private_folder(self.path.parent)
-        self.path.touch(mode=PRIVATE_FILE)
+        with suppress(FileExistsError):
+            self._make()
         connection = self._connect()
         try:
             if _is_ours(connection):
@@ -128,10 +129,14 @@ class Database:
                 raise
         connection.close()
         self._remove()
-        self.path.touch(mode=PRIVATE_FILE)
+        self._make()
         connection = self._connect()
         connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_VERSION}; COMMIT;")
         return connection
+
+    def _make(self) -> None:
+        """Put an empty file there. One that is there is not opened: closing it would drop the locks that SQLite has."""
+        self.path.touch(mode=PRIVATE_FILE, exist_ok=False)
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
