@@ -4,7 +4,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from nanobot.app.archive import build_archivist
@@ -12,18 +12,21 @@ from nanobot.app.ground import Ground
 from nanobot.app.keep import Keep
 from nanobot.app.people import build_people
 from nanobot.authority import Role, Scope
-from nanobot.bus.erasable import ErasableSpool
+from nanobot.bus.erasable import ErasableSpool, inbound_is_meant
 from nanobot.bus.spool import Spool
 from nanobot.channels.terminal.person import NAME as TERMINAL
 from nanobot.channels.terminal.typed import ErasableTyped
 from nanobot.commands.forget import Forgetting
 from nanobot.errors import NanobotError, StoreError
 from nanobot.forgotten import Shipped
-from nanobot.memory.forget.forget import Forget, House
+from nanobot.i18n import Language, language_of, say
+from nanobot.ids import new_id
+from nanobot.memory.forget.forget import Forget, House, Unheard
 from nanobot.memory.forget.meaning import Sources
+from nanobot.memory.forget.reach import Person, WhoIs
 from nanobot.memory.forget.remembered import Remembered
 from nanobot.memory.index import MARKER
-from nanobot.messages import InboundMessage, OutboundMessage
+from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.ops.clock import SystemClock
 from nanobot.ops.forgetting import ErasableLog
 from nanobot.people.people import People
@@ -72,7 +75,7 @@ def build_forgetting(ground: Ground, keep: Keep) -> Forgetting:
     parts = Parts(ground, keep, cache(lambda: ground.people or build_people(config, space, clock)))
     memory, memories = keep.memory, keep.memories
     transcripts = ErasableSessions(keep.sessions, space)
-    sources = Sources(transcripts, keep.episodes, memory.versions, person_scope(parts.people), cache(_shipped))
+    sources = Sources(transcripts, keep.episodes, memory.versions, who_is(parts.people), cache(_shipped))
     remembered = Remembered(memory.versions, memory.shelves, space)
     house = House(
         stores=_stores(parts, transcripts, remembered),
@@ -80,23 +83,25 @@ def build_forgetting(ground: Ground, keep: Keep) -> Forgetting:
         remembered=remembered,
         journal=JournalFile(space.forgetting),
         archivist=build_archivist(config, clock, keep.models),
-        still=lambda meant: _still(parts, meant),
+        still=lambda: _still(parts),
         forgot=lambda: _forgot(parts),
         leftovers=lambda meant: _scan(parts).leftovers(meant),  # not before: it looks at every file of the workspace
         clock=clock,
     )
     questions = QuestionsFile(space.forget_questions)
-    return Forgetting(Forget(sources, house), questions, sources.person_scope, clock)
+    return Forgetting(Forget(sources, house), questions, sources.who_is, clock)
 
 
-def person_scope(people: Callable[[], People]) -> Callable[[str, str], Scope]:
-    """Whose memory somebody's is: that of where they first were; owners share one."""
+def who_is(people: Callable[[], People]) -> WhoIs:
+    """Everywhere that somebody is, and what was ever kept for them there; owners share one memory."""
 
-    def scope(channel: str, user: str) -> Scope:
-        is_owner = people().role(channel, user) is Role.OWNER
-        return Scope.owner() if is_owner else Scope.person(*people().first(channel, user))
+    def person(channel: str, user: str) -> Person:
+        if people().role(channel, user) is Role.OWNER:
+            return Person([(channel, user)], frozenset({Scope.OWNER_NAME}))
+        ids = [each for each in people().everywhere(channel, user) if people().role(*each) is not Role.OWNER]
+        return Person(ids, frozenset(Scope.person(*each).name for each in ids))
 
-    return scope
+    return person
 
 
 async def go_on(forgetting: Forgetting, bus: Bus, workspace: Workspace, *, again: bool = False) -> bool:
@@ -155,18 +160,29 @@ def _spool(parts: Parts) -> AbstractAsyncContextManager[Spool]:
 
 
 @asynccontextmanager
-async def _still(parts: Parts, meant: Meant) -> AsyncIterator[None]:
-    def is_meant(message: InboundMessage) -> bool:
-        named = meant.traces.name(message.text) or message.id in meant.inbound
-        return named and meant.reaches(message.authority.scope.name)
-
+async def _still(parts: Parts) -> AsyncIterator[Unheard]:
     async with (  # people can go on talking until the model has finished what it does in the background
         parts.keep.dream.paused(),
         parts.keep.archive.consolidator.passage.alone(),
         parts.keep.lanes.still(lambda: parts.ground.clock.sleep(PATIENCE)),
     ):
-        parts.keep.lanes.drop(is_meant)
-        yield
+        yield partial(_unheard, parts)
+
+
+async def _unheard(parts: Parts, meant: Meant, language: Language) -> None:
+    """What was said in a conversation and waits for its turn was counted as well, and would be written down anew."""
+    dropped: dict[Address, InboundMessage] = {}
+
+    def is_meant(message: InboundMessage) -> bool:
+        goes = inbound_is_meant(message, meant)
+        if goes:
+            dropped[message.address] = message
+        return goes
+
+    parts.keep.lanes.drop(is_meant)
+    for address, message in dropped.items():
+        text = say("forget.unheard", language_of(message.text, otherwise=language))
+        await parts.ground.bus.send(OutboundMessage(id=new_id(), address=address, text=text, kind="notice"))
 
 
 async def _forgot(parts: Parts) -> None:

@@ -58,7 +58,7 @@ def _meant(meant: Meant) -> Callable[[InboundMessage | OutboundMessage | Trouble
     def is_meant(item: InboundMessage | OutboundMessage | Trouble) -> bool:
         match item:
             case InboundMessage():
-                return _inbound(item, meant)
+                return inbound_is_meant(item, meant)
             case OutboundMessage():
                 key = item.address.session_key
                 is_told = item.turn in meant.turns or meant.traces.show(item.text)
@@ -69,7 +69,8 @@ def _meant(meant: Meant) -> Callable[[InboundMessage | OutboundMessage | Trouble
     return is_meant
 
 
-def _inbound(message: InboundMessage, meant: Meant) -> bool:
+def inbound_is_meant(message: InboundMessage, meant: Meant) -> bool:
+    """Whether a message that is not dealt with yet is meant."""
     if not meant.reaches(message.authority.scope.name):
         return False
     if message.id in meant.inbound or message.address.session_key in meant.sessions:

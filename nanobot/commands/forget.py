@@ -19,7 +19,7 @@ from nanobot.i18n import Language
 from nanobot.i18n.consent import consent
 from nanobot.ids import new_id
 from nanobot.memory.forget.forget import Forget, Preview
-from nanobot.memory.forget.reach import PersonScope, Reach, reach_for, reach_of
+from nanobot.memory.forget.reach import Reach, WhoIs, reach_for, reach_of
 from nanobot.memory.forget.wish import Wish, WishError, kind_of, read_wish
 from nanobot.messages import Address, Button, OutboundMessage
 from nanobot.ports import Clock
@@ -75,10 +75,10 @@ class Asked:
 class Forgetting:
     """Keeps what was shown until somebody says yes or it is over."""
 
-    def __init__(self, forget: Forget, questions: Questions, person_scope: PersonScope, clock: Clock) -> None:
+    def __init__(self, forget: Forget, questions: Questions, who_is: WhoIs, clock: Clock) -> None:
         self._forget = forget
         self._questions = questions
-        self._person_scope = person_scope
+        self.who_is = who_is
         self._clock = clock
         self._taking = asyncio.Lock()
         self._shown: dict[str, Preview] = {}  # by token; what another process has shown is worked out anew
@@ -162,7 +162,7 @@ class Forgetting:
         return await self._forget.is_unfinished()
 
     def _may(self, wish: Wish, asker: Asker) -> bool:
-        reached = reach_for(wish, asker.reach, self._person_scope).scopes
+        reached = reach_for(wish, asker.reach, self.who_is).scopes
         return reached is None or bool(reached)
 
     async def _ask(self, preview: Preview, asker: Asker) -> Question:
@@ -233,9 +233,10 @@ def forget_command(forgetting: Forgetting, send: Send) -> Command:
         authority = call.message.authority
         if authority.scope.is_group and authority.role is not Role.OWNER:
             return Answer(call.say("forget.owner_only"), failed=True)
+        who = call.message.address.channel, call.message.sender.id
         asker = Asker(
-            by=f"{call.message.address.channel}:{call.message.sender.id} {authority.scope}",
-            reach=reach_of(authority),
+            by=f"{':'.join(who)} {authority.scope}",
+            reach=reach_of(authority, forgetting.who_is(*who)),
             language=call.language,
             typed=COMMAND,
             address=call.message.address,

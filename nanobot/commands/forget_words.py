@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from nanobot.i18n import Language, say
 from nanobot.memory.forget.forget import LOOKING, NO_GIT, Preview, Receipt
-from nanobot.ports import Piece
+from nanobot.ports import Meant, Piece
 
 MOST_SHOWN = 4
 MOST_OWN = 30
@@ -27,7 +27,7 @@ class Words:
 
     def preview(self, preview: Preview) -> Sequence[str]:
         """What would go, line by line: how much in each place, and what there."""
-        lines = [self.say("preview")]
+        lines = [self.say("preview"), *self._linked(preview.meaning.meant)]
         for place, count in preview.counts.items():
             if count:
                 lines += [self._place(place, count), *self._shown(preview.shown[place], count)]
@@ -72,6 +72,12 @@ class Words:
         many = max(count, len(pieces)) if any(piece.text for piece in pieces) else len(pieces)
         if many > len(shown):
             yield f"  - {self.say('more_lines', count=many - len(shown))}"
+
+    def _linked(self, meant: Meant) -> Iterator[str]:
+        """Of somebody who is linked: under which ids all goes, and from which folders."""
+        if len(meant.people) > 1:
+            folders = sorted(note for note in meant.notes if note.endswith("/"))
+            yield self.say("linked", who=", ".join(sorted(meant.people)), folders=", ".join(folders))
 
     def _left(self, places: Sequence[str]) -> Iterator[str]:
         if places:

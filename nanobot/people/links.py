@@ -53,19 +53,26 @@ def with_wrong(book: Book, who: Who, now: datetime) -> Book:
 
 
 def joined(book: Book, who: Who, linking: Linking) -> Book:
-    """This person is the one who was given the code, and so is everybody who was this person. Raises PairingError."""
+    """This person is the one who was given the code, and so is everybody who was this person. Raises PairingError.
+
+    Codes that either was given before are void: whoever types one would be in a memory that is not only its giver's.
+    """
     home = first(book, (linking.channel, linking.id))
     if first(book, who) == home:
         raise PairingError("linked_already")
     moved = linked(book, who)
     kept = tuple(link for link in book.links if (link.channel, link.id) not in moved)
     new = (Link(channel=each[0], id=each[1], first_channel=home[0], first_id=home[1]) for each in moved)
-    return replace(book, links=(*kept, *new), linking=tuple(each for each in book.linking if each != linking))
+    of_both = (*moved, *linked(book, home))
+    linking_still = tuple(each for each in book.linking if (each.channel, each.id) not in of_both)
+    return replace(book, links=(*kept, *new), linking=linking_still)
 
 
 def parted(book: Book, who: Who) -> Book:
-    """This person is only who they are here. Raises PairingError."""
-    kept = tuple(link for link in book.links if (link.channel, link.id) != who)
+    """This person is only who they are here: where they were first, everybody else is parted. Raises PairingError."""
+    kept = tuple(
+        link for link in book.links if who not in ((link.channel, link.id), (link.first_channel, link.first_id))
+    )
     if len(kept) == len(book.links):
         raise PairingError("not_linked")
     return replace(book, links=kept)

@@ -211,6 +211,10 @@ class People:
         """Channel and id of whoever's memory this person shares: their own, unless they are linked."""
         return links.first(self._book, (channel, user_id))
 
+    def everywhere(self, channel: str, user_id: str) -> Sequence[tuple[str, str]]:
+        """Channel and id of this person wherever they are linked, those of `first` first."""
+        return links.linked(self._book, (channel, user_id))
+
     async def link_code(self, channel: str, user_id: str) -> Linking:
         """A code that joins whoever types it on another channel to this person. Raises PairingError, StoreError."""
         async with self._lock:

@@ -76,6 +76,27 @@ async def test_who_joins_brings_along_those_who_had_joined_them() -> None:
     assert (await house.type(TELEGRAM, await house.code(third))).failed
 
 
+async def test_the_link_is_taken_back_on_either_side() -> None:
+    house = House()
+    await house.type(DISCORD, await house.code(TELEGRAM))
+
+    assert not (await house.type(TELEGRAM, "off")).failed
+
+    assert (await house.scope(DISCORD)).scope == Scope.person(*DISCORD)
+    assert (await house.scope(TELEGRAM)).scope == Scope.person(*TELEGRAM)
+    assert (await house.type(TELEGRAM, "off")).failed
+
+
+async def test_codes_that_either_had_given_are_void_once_they_are_linked() -> None:
+    house, third = House(), ("discord", "3")
+    earlier = await house.code(DISCORD)
+    await house.type(DISCORD, await house.code(TELEGRAM))
+
+    assert (await house.type(third, earlier)).failed
+
+    assert (await house.scope(third)).scope == Scope.person(*third)
+
+
 async def test_a_code_serves_once_and_for_ten_minutes() -> None:
     house = House()
     used, old = await house.code(TELEGRAM), ""

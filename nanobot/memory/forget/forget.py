@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from nanobot.errors import NanobotError, StoreError, VersionError
+from nanobot.i18n import Language
 from nanobot.memory.archivist import Archivist
 from nanobot.memory.forget.meaning import Meaning, Sources, saying, work_out
 from nanobot.memory.forget.reach import Reach
@@ -30,7 +31,11 @@ LOOKING = "looking"
 NO_GIT = "missing"
 """Why the history of memory could not be erased where there is no git: nothing is gained by trying again."""
 
-Still = Callable[[Meant], AbstractAsyncContextManager[None]]
+Unheard = Callable[[Meant, Language], Awaitable[None]]
+"""Makes that messages which wait and are meant are not answered any more, and tells people so; in this language, where
+theirs does not say another."""
+
+Still = Callable[[], AbstractAsyncContextManager[Unheard]]
 """While it lasts nobody answers, archives or dreams: nothing is copied to where it was erased already."""
 
 
@@ -160,7 +165,7 @@ class Forget:
     async def _carry_out(self, order: Order, told: Retold) -> Receipt:
         house = self._house
         wish = Wish(kind_of(order.kind), order.value)
-        async with house.still(order.meant or Meant(scopes=order.scopes)):
+        async with house.still() as unheard:
             if order.meant is None:
                 try:
                     meaning = await self._work_out(wish, Reach(order.scopes))
@@ -168,8 +173,9 @@ class Forget:
                 except NanobotError as error:  # half of it would hide the way to the rest
                     log.error("forget: what goes could not be found out: %s", error)  # noqa: TRY400 - as expected
                     return Receipt(order, {}, failed={LOOKING: str(error)})
-            meant = order.meant or Meant()
-            failed = await self._erase(house.stores, meant)
+            meant = order.meant or Meant(scopes=frozenset())
+            failed = await _guarded("spool", unheard(meant, order.language))
+            failed |= await self._erase(house.stores, meant)
             failed |= await _guarded("memory", house.remembered.bury(order.stones))
             log.debug("forget: the tombstones stand")
             await house.forgot()

@@ -66,11 +66,11 @@ class Grounds:
         self._versions = versions
 
     async def told(self, reaches: Reaches) -> Told:
-        """All operations on files of these scopes, the newest first; none where no history is kept."""
+        """All operations on files of these scopes, the newest first; none where no history is kept, or can be read."""
         try:
             versions = await self._versions.log()
         except VersionError as error:
-            if error.kind in ("missing", "unknown"):
+            if error.kind in ("missing", "unknown", "damaged"):
                 return []
             raise
         return list(_operations(versions, reaches))

@@ -9,7 +9,7 @@ from datetime import datetime, tzinfo
 from nanobot.forgotten import Shipped, Traces, lines_of, plain
 from nanobot.memory.forget.grounds import Claim, Gone, Grounds, Told
 from nanobot.memory.forget.picking import Picked, pick
-from nanobot.memory.forget.reach import PersonScope, Reach, reach_for
+from nanobot.memory.forget.reach import Reach, WhoIs, reach_for
 from nanobot.memory.forget.retelling import Affected, cut, lost_facts
 from nanobot.memory.forget.seeds import (
     Seeds,
@@ -36,7 +36,7 @@ class Sources:
     transcripts: Transcripts
     episodes: Episodes
     versions: VersionStore
-    person_scope: PersonScope
+    who_is: WhoIs
     shipped: Callable[[], Shipped] = Shipped
 
 
@@ -56,7 +56,7 @@ class Meaning:
 
 @dataclass
 class _Draft:
-    """What is known so far."""
+    """What is known so far. `silent` are conversations in reach in which nobody has said anything."""
 
     wish: Wish
     reach: Reach
@@ -66,21 +66,27 @@ class _Draft:
     traces: Traces
     picked: dict[str, Picked] = field(default_factory=dict)
     heard: set[str] = field(default_factory=set)
+    silent: set[str] = field(default_factory=set)
 
     @property
     def sessions(self) -> frozenset[str]:
-        """Those of which nothing stays, nor that there were such."""
-        return frozenset({self.wish.value}) if self.wish.kind == "session" and self._is_whole else frozenset()
+        """Those of which nothing stays, nor that there were such: only where all that stands there is in reach."""
+        return frozenset(
+            key for key in self.cited if key in self.picked or key in self.silent or self.reach.scopes is None
+        )
 
     @property
-    def _is_whole(self) -> bool:
+    def cited(self) -> frozenset[str]:
+        """Those of which nothing stays that is in reach, so that nothing in reach rests on them any more."""
+        if self.wish.kind != "session":
+            return frozenset()
         picked = self.picked.get(self.wish.value)
-        return picked is None or picked.is_whole
+        return frozenset({self.wish.value}) if picked is None or picked.is_whole else frozenset()
 
 
 async def work_out(wish: Wish, reach: Reach, sources: Sources, zone: tzinfo | None) -> Meaning:
     """Find all that a wish means. Changes nothing. Raises StoreError and VersionError."""
-    reach = reach_for(wish, reach, sources.person_scope)
+    reach = reach_for(wish, reach, sources.who_is)
     grounds, gone = Grounds(sources.versions), Gone()
     if moment := wish.moment(zone):
         gone.since = datetime.fromisoformat(moment)
@@ -115,7 +121,7 @@ async def _seeds(wish: Wish, reach: Reach, told: Told, since: datetime | None, s
         case "note":
             return await seeds_of_note(wish.value, reach, told, await sources.versions.files(), sources.episodes)
         case "person":
-            return seeds_of_person(wish.value, reach, sources.person_scope)
+            return seeds_of_person(wish.value, reach, sources.who_is, await sources.versions.files())
     return seeds_since(since) if since else seeds_of_words(_traces(wish, sources))
 
 
@@ -139,7 +145,9 @@ async def _pick(draft: _Draft, transcripts: Transcripts) -> None:
             draft.gone.add(picked)
         if picked or hearing.is_reached:
             draft.heard.add(key)
-    draft.gone.sessions = draft.sessions
+            if not messages:
+                draft.silent.add(key)
+    draft.gone.sessions = draft.cited
 
 
 class _Hearing:
@@ -190,7 +198,7 @@ def _touched(episode: Episode, draft: _Draft) -> Affected | None:
 def _goes_whole(episode: Episode, draft: _Draft) -> bool:
     """Whether it goes without its messages: it is named by itself, or they are not there any more."""
     seeds, since = draft.seeds, draft.gone.since
-    if episode.cursor in seeds.episodes or episode.session in draft.sessions or episode.scope.name in seeds.scopes:
+    if episode.cursor in seeds.episodes or episode.session in draft.cited or episode.scope.name in seeds.scopes:
         return True
     return since is not None and episode.session not in draft.picked and is_since(episode.timestamp, since)
 

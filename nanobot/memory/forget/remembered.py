@@ -62,16 +62,18 @@ class Remembered:
         return Found(len(pieces), pieces)
 
     async def erase(self, meant: Meant) -> None:
-        """Raises VersionError `missing` if there is a history, and no git to rewrite it: only the files are then."""
+        """Raises VersionError `missing` if there is a history, and no git to rewrite it, `damaged` if nobody can: only
+        the files are then.
+        """
         rewriting = Rewriting(meant)
         try:
             await self.versions.purge(rewriting.file, rewriting.message)
         except VersionError as error:
-            if error.kind != "missing":
+            if error.kind not in ("missing", "damaged"):
                 raise
             await self._without_history(rewriting)
             await self._index(meant)
-            if self.workspace.versions.is_dir() or self.workspace.versions_aside.is_dir():
+            if error.kind == "damaged" or self.workspace.versions.is_dir() or self.workspace.versions_aside.is_dir():
                 raise
         else:
             await self._index(meant)
@@ -135,7 +137,7 @@ class Remembered:
         changed = {path: Edit(data, rewriting.file(path, data)) for path, data in files.items()}
         edits = {path: edit for path, edit in changed.items() if edit.before != edit.after}
         if edits:
-            await self.versions.commit(edits, commits.write(Commit(kind="forget", subject=_SUBJECT)))
+            await self.versions.write(edits)
 
     async def _index(self, meant: Meant) -> None:
         """The index of notes is derived, and may still tell of one."""
@@ -146,11 +148,11 @@ class Remembered:
 
 
 async def _if_kept(work: Awaitable[T]) -> T | None:
-    """What comes of it; None where no history is kept."""
+    """What comes of it; None where no history is kept, or none that could be read."""
     try:
         return await work
     except VersionError as error:
-        if error.kind not in ("missing", "unknown"):
+        if error.kind not in ("missing", "unknown", "damaged"):
             raise
     return None
 

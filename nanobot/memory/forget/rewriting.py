@@ -1,7 +1,7 @@
 """What stays of a memory file, and of what a version says of itself."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -31,6 +31,8 @@ class Rewriting:
 
     def __init__(self, meant: Meant) -> None:
         self._meant = meant
+        # Versions made by hand name the files that were changed.
+        self._gone = {PurePosixPath(note).name for note in meant.notes if not note.endswith("/")} - _FIXED
 
     def file(self, path: str, data: bytes) -> bytes | None:
         """What stays of a file in whatever version; the same bytes if all does, None if nothing does."""
@@ -79,7 +81,9 @@ class Rewriting:
     def message(self, message: str, ids: Mapping[str, str]) -> str:
         """What a version says of itself; `ids` leads from old ids of versions to new ones."""
         followed = commits.following(message, ids)
-        commit = commits.parse(followed)
+        if (commit := commits.parse(followed)) and commit.kind == "hand":
+            commit = replace(commit, subject=_without_names(commit.subject, self._gone))
+            followed = commits.write(commit)
         if commit is None:
             return self._free(followed) if self._meant.of_owner else followed
         new = self._commit(commit)
@@ -163,6 +167,12 @@ def _values(lines: Sequence[str]) -> Sequence[str]:
         return lines
     end = next((number for number, line in enumerate(lines[1:], 1) if line.strip() == _FENCE), 0)
     return [_HEAD.sub("", line) if number < end else line for number, line in enumerate(lines)]
+
+
+def _without_names(subject: str, names: Collection[str]) -> str:
+    for name in names:
+        subject = re.sub(rf"(?<![^ ]){re.escape(name)}(?![^ ,])", _NOTHING_LEFT, subject)
+    return subject
 
 
 def _scope(path: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from nanobot.forgotten import Traces, plain
 from nanobot.memory.forget.grounds import Told, evidence_of, messages_by_session
 from nanobot.memory.forget.picking import IsMeant, tells
-from nanobot.memory.forget.reach import PersonScope, Reach
+from nanobot.memory.forget.reach import Reach, WhoIs
 from nanobot.memory.note import same_name
 from nanobot.ports import Episode, Episodes, Transcripts
 from nanobot.transcript import Message
@@ -53,30 +53,37 @@ def seeds_since(since: datetime) -> Seeds:
     return Seeds(lambda _: lambda message: is_since(message.at, since))
 
 
-def seeds_of_person(person: str, reach: Reach, person_scope: PersonScope) -> Seeds:
-    """What they said, and what was said to them alone. What one owner said lies among what the others did."""
+def seeds_of_person(person: str, reach: Reach, who_is: WhoIs, files: Iterable[str]) -> Seeds:
+    """What they said, and what was said to them alone, wherever they talk. `files` are those that there are now.
+
+    What one owner said lies among what the others did.
+    """
     channel, _, user = person.partition(":")
-    own = person_scope(channel, user)
-    if not reach(own.name):
+    who = who_is(channel, user)
+    own = frozenset() if who.is_owner else who.scopes
+    if not any(map(reach, who.scopes)):
         return _NOTHING
 
     def of(key: str) -> IsMeant:
-        is_there = key.startswith(f"{channel}:")
+        there = {id_there for channel, id_there in who.ids if key.startswith(f"{channel}:")}
 
         def is_meant(message: Message) -> bool:
-            if message.scope == own.name and not own.is_owner:
-                return True
-            return is_there and message.sender is not None and message.sender.id == user
+            return message.scope in own or (message.sender is not None and message.sender.id in there)
 
         return is_meant
 
-    marks = (f'"{user}"', f'"{own.name}"')
+    marks = [f'"{name}"' for name in (*own, *(id_there for _, id_there in who.ids))]
     return Seeds(
         of,
         may_hold=lambda text: any(mark in text for mark in marks),
-        notes=frozenset() if own.is_owner else frozenset({f"{folder_of(own.name)}/"}),
-        scopes=frozenset() if own.is_owner else frozenset({own.name}),
-        people=frozenset({person}),
+        notes=frozenset(
+            [
+                *(f"{folder_of(scope)}/" for scope in own),
+                *(file for file in files if scope_of(PurePosixPath(file)) in own),
+            ]
+        ),
+        scopes=own,
+        people=frozenset(map(":".join, who.ids)),
     )
 
 

@@ -83,10 +83,10 @@ def _changed(raw: bytes, meant: Meant) -> bytes | None:
 
 
 def _episode(episode: Episode, meant: Meant) -> Episode | None:
-    if episode.cursor in meant.episodes:
-        return meant.episodes[episode.cursor]
     if not meant.reaches(episode.scope.name):
         return episode
+    if episode.cursor in meant.episodes:
+        return meant.episodes[episode.cursor]
     facts = tuple(fact for fact in episode.facts if not meant.traces.name(fact.text))
     content = meant.traces.without(episode.content) if meant.traces.name(episode.content) else episode.content
     return replace(episode, content=content, facts=facts) if content.strip() or facts else None

@@ -76,10 +76,10 @@ class ErasableFolder:
     def _goes(self, path: Path, meant: Meant) -> bool:
         inside = path.relative_to(self._root)
         scope = scope_of(PurePosixPath(inside))
-        if inside.as_posix() in meant.files or scope in meant.emptied:
-            return True
         if not meant.reaches(scope):
             return False
+        if inside.as_posix() in meant.files or scope in meant.emptied:
+            return True
         if meant.traces.name(path.stem.replace("-", " ").replace("_", " ")):
             return True
         try:

@@ -25,14 +25,19 @@ class Changing:
 
     def __call__(self, message: Message) -> Message | None:
         """The message as it may stay: the same object if nothing changes, None if it goes."""
-        self._scope = message.scope or self._scope
-        if message.id in self._dropped:
+        is_reached = self.reaches(message)
+        if message.id in self._dropped and (is_reached or not message.scope):
             return None
-        if not self._meant.reaches(self._scope):
+        if not is_reached:
             return message
         new = _blank(message) if message.id in self._blanked else message
         new = _without(new, self._meant)
         return message if new == message else new
+
+    def reaches(self, message: Message) -> bool:
+        """Whether the next message is in a memory that is reached."""
+        self._scope = message.scope or self._scope
+        return self._meant.reaches(self._scope)
 
 
 def _blank(message: Message) -> Message:

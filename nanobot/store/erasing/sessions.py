@@ -53,7 +53,7 @@ class ErasableSessions:
 
     async def erase(self, meant: Meant) -> None:
         for key, path in await asyncio.to_thread(lambda: list(self._files.all())):
-            if key in meant.sessions:
+            if await asyncio.to_thread(_is_whole, key, path, meant):
                 await self._manager.delete(key)
             elif await asyncio.to_thread(self._changes, key, path, meant):
                 await self._manager.revise(key, partial(self._revise, key=key, meant=meant))
@@ -70,7 +70,7 @@ class ErasableSessions:
 
     def _changes(self, key: str, path: Path, meant: Meant) -> int:
         """How many lines of a conversation go, or change."""
-        if key in meant.sessions:
+        if _is_whole(key, path, meant):
             return look(path, lambda _: None, lambda _: True).count or 1
         if not self._concerns(key, path, meant):
             return 0
@@ -109,6 +109,14 @@ class ErasableSessions:
             elif path.is_file() and not path.is_symlink() and path not in known | torn:
                 count += lines_without(path, meant.traces.stand_in, write=write)
         return count
+
+
+def _is_whole(key: str, path: Path, meant: Meant) -> bool:
+    """Whether nothing stays of a conversation. One in which others speak, too, is never deleted."""
+    if key not in meant.sessions or meant.scopes is None:
+        return key in meant.sessions
+    changing = Changing(meant, key)
+    return not look(path, lambda message: None if changing.reaches(message) else message, lambda _: False).stays
 
 
 def _as_words(key: str) -> str:

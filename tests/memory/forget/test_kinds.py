@@ -77,8 +77,7 @@ async def test_copies_of_what_was_said_in_it_go_from_other_conversations(house: 
 
 
 async def test_of_a_person_nothing_stays_but_that_they_may_talk(house: Household) -> None:
-    people = house.bot().forgetting._person_scope
-    assert people("telegram", "555") == MEMBER.scope
+    assert house.bot().forgetting.who_is("telegram", "555").scopes == {MEMBER.scope.name}
     folder = house.space.root / "people" / "telegram-555"
     folder.mkdir(parents=True)
     (folder / "USER.md").write_text("- likes walnuts\n", encoding="utf-8")
