@@ -28,12 +28,13 @@ class Canvas:
     """Shows a text in as many previews as it needs, one request at a time.
 
     `kept` are the ids of previews that stand as messages of their own. `is_stuck` after a request whose outcome
-    is not known, or a preview that somebody removed: nothing more is shown, lest it appear twice.
+    is not known, or a preview that somebody removed: nothing more is shown, lest it appear twice. `is_uncertain`
+    after the former: a preview of which nobody knows may be seen.
     """
 
     def __init__(self, address: Address, turn: str, platform: Platform, outbox: Outbox, requests: Requests) -> None:
         self.kept: list[str] = []
-        self.is_stuck = False
+        self.is_stuck = self.is_uncertain = False
         self._address = address
         self._turn = turn
         self._platform = platform
@@ -91,6 +92,8 @@ class Canvas:
             if not (isinstance(error, UnreachableError) and error.may_have_arrived):
                 await self._outbox.previewed(self._turn, None)
                 self.is_stuck = not isinstance(error, FloodError | UnreachableError)
+            else:
+                self.is_uncertain = True
             raise
         await step(f"previewed {named} as {platform_id}", self._outbox.previewed(self._turn, platform_id))
         self._live.append(_Preview(platform_id, part))

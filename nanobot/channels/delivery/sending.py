@@ -53,7 +53,8 @@ class Sending:
         self, post: Post, delivery: Delivery, language: Language, show: Show | None = None, *, unconfirmed: int = 0
     ) -> None:
         live, kept = (show.canvas.live, show.canvas.kept) if show else ((), ())
-        self.is_uncertain = delivery.is_uncertain
+        # a preview may have been on its way when the message was handed out
+        self.is_uncertain = delivery.is_uncertain or (show is not None and show.canvas.is_uncertain)
         self.unconfirmed = unconfirmed
         self._post = post
         self._message = delivery.message

@@ -336,6 +336,21 @@ async def test_an_uncertain_preview_is_no_reason_to_give_an_answer_up_sooner(sce
     assert scene.platform.seen(ANN) == [f"{MARK}The answer."]
 
 
+async def test_an_answer_that_comes_while_a_preview_is_on_its_way_knows_what_became_of_that(scene: Scene) -> None:
+    scene.outbox.put(progress("started"), progress("text", WORDS))
+    scene.platform.faults["send_preview"].append(lost_reply(arrives=True))
+
+    async with scene.running():
+        await scene.pass_()
+        scene.platform.latency = 5.0
+        await scene.pass_(2)
+        assert scene.platform.asked[-1].method == "send_preview"
+        scene.outbox.put(say("The answer.", turn="t1"))
+        await scene.pass_(60)
+
+    assert scene.platform.seen(ANN)[1:] == [f"{MARK}The answer."]
+
+
 async def test_a_preview_that_may_have_arrived_is_found_and_makes_way_for_the_answer() -> None:
     scene = Scene(can_find=True)
     scene.outbox.put(progress("started"), progress("text", WORDS))
