@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from nanobot.channels.delivery.show import QUIET, TYPING_EVERY
-from nanobot.messages import Attachment
-from tests.channels.delivery.scene import ANN, BOB, GROUP, TOPIC, Scene, progress, say
+from nanobot.messages import Address, Attachment
+from tests.channels.delivery.scene import ANN, BOB, GROUP, TOPIC, Scene, progress, say, settle
 from tests.fakes.platform import MARK, blocked, flood, lost_reply, no_connection, not_there, refused
 
 WORDS = "I have looked into your notes, and this is what I found. "
@@ -336,16 +336,21 @@ async def test_an_uncertain_preview_is_no_reason_to_give_an_answer_up_sooner(sce
     assert scene.platform.seen(ANN) == [f"{MARK}The answer."]
 
 
-async def test_an_answer_that_comes_while_a_preview_is_on_its_way_knows_what_became_of_that(scene: Scene) -> None:
+async def test_an_answer_that_comes_while_a_preview_is_on_its_way_knows_what_became_of_that(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    previewing = scene.outbox.previewing
+
+    async def answered_meanwhile(turn: str, address: Address) -> None:
+        scene.outbox.put(say("The answer.", turn="t1"))
+        await settle()  # it is handed out before the preview is noted
+        await previewing(turn, address)
+
+    monkeypatch.setattr(scene.outbox, "previewing", answered_meanwhile)
     scene.outbox.put(progress("started"), progress("text", WORDS))
     scene.platform.faults["send_preview"].append(lost_reply(arrives=True))
 
     async with scene.running():
-        await scene.pass_()
-        scene.platform.latency = 5.0
-        await scene.pass_(2)
-        assert scene.platform.asked[-1].method == "send_preview"
-        scene.outbox.put(say("The answer.", turn="t1"))
         await scene.pass_(60)
 
     assert scene.platform.seen(ANN)[1:] == [f"{MARK}The answer."]
