@@ -42,6 +42,7 @@ VersionErrorKind = Literal[
     "first",  # the first version: there is nothing before it
     "refused",  # a place that is not kept in the history, or that cannot be written safely
     "failed",  # git or the disk failed
+    "damaged",  # the history cannot be read: what it consists of is damaged
 ]
 
 

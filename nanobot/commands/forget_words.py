@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from nanobot.i18n import Language, say
-from nanobot.memory.forget.forget import LOOKING, NO_GIT, Preview, Receipt
+from nanobot.memory.forget.forget import DAMAGED, LOOKING, NO_GIT, Preview, Receipt
 from nanobot.ports import Meant, Piece
 
 MOST_SHOWN = 4
@@ -88,6 +88,8 @@ class Words:
     def _failed(self, place: str, why: str) -> str:
         if why == NO_GIT:
             return self.say("no_git")
+        if why.startswith(DAMAGED):
+            return self.say("damaged", why=why.removeprefix(DAMAGED))
         if place == LOOKING:
             return self.say("not_looked", why=why)
         return self.say("failed", place=self.say(f"place_{place}"), why=why)

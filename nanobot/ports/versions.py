@@ -128,6 +128,10 @@ class VersionStore(Protocol):
         """
         ...
 
+    async def write(self, edits: Mapping[str, Edit]) -> None:
+        """Change files where no version can be made of it. Raises VersionError `conflict` as `commit` does."""
+        ...
+
     async def log(
         self, limit: int | None = None, within: Sequence[str] = (), author: Author | None = None
     ) -> Sequence[Version]:

@@ -43,6 +43,9 @@ class InMemoryVersions:
             self._worktree.write(path, edit.before, edit.after)
         return self._make(message, author, list(changed), await self.files()).id if changed else None
 
+    async def write(self, edits: Mapping[str, Edit]) -> None:
+        raise NotImplementedError
+
     async def log(
         self, limit: int | None = None, within: Sequence[str] = (), author: Author | None = None
     ) -> Sequence[Version]:

@@ -31,6 +31,9 @@ LOOKING = "looking"
 NO_GIT = "missing"
 """Why the history of memory could not be erased where there is no git: nothing is gained by trying again."""
 
+DAMAGED = "damaged: "
+"""How that begins where the history is damaged: the same."""
+
 Unheard = Callable[[Meant, Language], Awaitable[None]]
 """Makes that messages which wait and are meant are not answered any more, and tells people so; in this language, where
 theirs does not say another."""
@@ -105,7 +108,7 @@ class Receipt:
     @property
     def is_unfinished(self) -> bool:
         """Whether it is worth trying again."""
-        return any(reason != NO_GIT for reason in self.failed.values())
+        return not all(reason == NO_GIT or reason.startswith(DAMAGED) for reason in self.failed.values())
 
 
 class Forget:

@@ -12,13 +12,14 @@ from pathlib import Path, PurePosixPath
 from nanobot.errors import VersionError
 from nanobot.ports import Meant
 from nanobot.store.erasing.reading import pieces
-from nanobot.store.repo import place
 from nanobot.workspace import Workspace
 
 _log = logging.getLogger(__name__)
 
 _ID = 20  # bytes of an object's id
 _OF_GIT = ("config", "description", "HEAD", "hooks", "index", "info", "objects", "packed-refs")
+"""What holds settings, or only names and contents that are looked at in the objects."""
+
 _OVERLAP = 4096  # of two pieces: what is looked for is shorter
 
 _FORMATS = frozenset(
@@ -43,7 +44,7 @@ class Scan:
 
     def __init__(self, workspace: Workspace, roots: Sequence[Path], skipped: Callable[[], Iterable[Path]]) -> None:
         """`roots` are folders that are looked through, `skipped` gives what lies in them and is not."""
-        self._workspace = workspace
+        self._root = workspace.root
         self._roots = roots
         self._skipped = skipped
 
@@ -59,17 +60,19 @@ class Scan:
         return await asyncio.to_thread(lambda: list(self._leftovers(meant)))
 
     def _leftovers(self, meant: Meant) -> Iterator[str]:
-        git_dir = place.find(self._workspace)
-        for path in self._files():
+        repositories: list[Path] = []
+        for path in self._files(repositories):
             try:
-                if not _is_of_git(path, git_dir) and _holds(path, meant):
+                if _holds(path, meant):
                     yield str(path)
             except OSError as error:
                 _log.warning("%s could not be looked through: %s", path, error.strerror or error)
-        if _in_objects(git_dir, self._workspace, meant):
-            yield str(git_dir)
+        for git_dir in repositories:
+            if _in_objects(git_dir, self._root, meant):
+                yield str(git_dir)
 
-    def _files(self) -> Iterator[Path]:
+    def _files(self, repositories: list[Path]) -> Iterator[Path]:
+        """All that are to be looked into as they are; the git directories come to be in `repositories`."""
         waiting, skipped = list(dict.fromkeys(self._roots)), frozenset(self._skipped())
         seen: set[Path] = set()
         while waiting:
@@ -77,10 +80,19 @@ class Scan:
             if path in skipped or path in seen or path.is_symlink():
                 continue
             seen.add(path)
-            if path.is_dir():
-                waiting += _inside(path)
-            elif path.is_file():
+            if path.is_file():
                 yield path
+            elif path.is_dir():
+                inside = _inside(path)
+                if _is_repository(inside) and not skipped.intersection(inside):
+                    repositories.append(path)
+                    inside = [each for each in inside if each.name not in _OF_GIT]
+                waiting += inside
+
+
+def _is_repository(inside: Sequence[Path]) -> bool:
+    """Whether a folder with these in it is a git directory, in order or damaged."""
+    return {"objects", "refs"} <= {path.name for path in inside}
 
 
 def _inside(folder: Path) -> Sequence[Path]:
@@ -105,38 +117,24 @@ def _stands_in(data: bytes, meant: Meant) -> bool:
     return meant.traces.name_in(data) or any(key.encode("utf-8", "replace") in data for key in meant.sessions)
 
 
-def _is_of_git(path: Path, git_dir: Path) -> bool:
-    """Whether it holds settings, or only names and contents that are looked at in the objects."""
-    return path.is_relative_to(git_dir) and path.relative_to(git_dir).parts[0] in _OF_GIT
-
-
-def _in_objects(git_dir: Path, workspace: Workspace, meant: Meant) -> bool:
-    """Whether an object of the history holds it, reachable or not: they lie there compressed."""
-    if shutil.which("git") is None or not git_dir.is_dir():
+def _in_objects(git_dir: Path, root: Path, meant: Meant) -> bool:
+    """Whether an object of a history holds it, reachable or not, or may: they lie there compressed."""
+    if shutil.which("git") is None:
         return False
     from nanobot.store.repo.git import Repository
 
-    try:
-        with Repository(git_dir, workspace.root) as repo:
-            output = repo.run("cat-file", "--batch-all-objects", "--batch")
-    except VersionError as error:
-        _log.warning("the history of memory could not be looked through: %s", error)
-        return False
     known = {part for name in meant.traces.shipped.files for part in PurePosixPath(name).parts}
-    return any(
-        any(_stands_in(name, meant) for name in _names(data, known)) if kind == b"tree" else _stands_in(data, meant)
-        for kind, data in _objects(output)
-    )
-
-
-def _objects(output: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Kind and content of each object, as `git cat-file --batch` prints them."""
-    at = 0
-    while at < len(output):
-        end = output.index(b"\n", at)
-        _, kind, size = output[at:end].split()
-        yield kind, output[end + 1 : end + 1 + int(size)]
-        at = end + 2 + int(size)
+    try:
+        with Repository(git_dir, root) as repo, closing(repo.objects()) as every:
+            return any(
+                any(_stands_in(name, meant) for name in _names(data, known))
+                if kind == b"tree"
+                else _stands_in(data, meant)
+                for kind, data in every
+            )
+    except VersionError as error:
+        _log.warning("%s could not be looked through: %s", git_dir, error)
+        return True
 
 
 def _names(tree: bytes, known: Container[str]) -> Iterator[bytes]:

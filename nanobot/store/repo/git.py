@@ -4,14 +4,16 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from subprocess import PIPE, TimeoutExpired
+from threading import Thread
 from types import TracebackType
 from typing import Self
 
 from git.cmd import Git
+from git.exc import GitCommandError
 
 from nanobot.errors import VersionError
 
@@ -144,6 +146,24 @@ class Repository:
         data: bytes = self._reader.stdout.read(int(head[2]))
         self._reader.stdout.read(1)
         return data
+
+    def objects(self) -> Generator[tuple[bytes, bytes], None, None]:
+        """Kind and content of each object, reachable or not. Raises VersionError."""
+        process = self.start("cat-file", "--batch-all-objects", "--batch", "--unordered")
+        complaints = Thread(target=process.stderr.read, daemon=True)  # git waits until they are read
+        complaints.start()
+        try:
+            while head := process.stdout.readline().split():
+                if len(head) != 3:
+                    raise VersionError("failed", f"the history is damaged: {b' '.join(head).decode(errors='replace')}")
+                yield head[1], process.stdout.read(int(head[2]))
+                process.stdout.read(1)
+            process.wait()
+        except GitCommandError as error:
+            raise VersionError("failed", f"git cat-file ended with {error.status}") from error
+        finally:
+            end(process)
+            complaints.join()
 
     def tree(self, version: str, *within: str) -> Mapping[str, tuple[str, str]]:
         """Mode and id of each file in a version, by path; in these files and folders, or everywhere."""

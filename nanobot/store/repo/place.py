@@ -13,7 +13,9 @@ from nanobot.workspace import VERSIONED_FILES, VERSIONED_FOLDERS, Workspace
 
 log = logging.getLogger(__name__)
 
-_MARK = "[nanobot]"
+_MARKS = {"config": "[nanobot]", "info/attributes": "filter=nanobot", "logs/HEAD": "<nanobot@nanobot.invalid>"}
+"""By which we know what is ours, each by itself: one file may be damaged."""
+
 _NEW = ".new"
 _CONFIG = """\
 # Kept by nanobot. You may read this history with git; nanobot itself takes no settings from here.
@@ -55,7 +57,7 @@ def make(git_dir: Path, workspace: Workspace, filters: Mapping[str, str]) -> Non
         private_folder(new.parent)
         shutil.rmtree(new, ignore_errors=True)
         _initialise(new)
-        _furnish(new, os.path.relpath(workspace.root, git_dir), filters)
+        furnish(new, settings(git_dir, workspace, filters), filters)
         if git_dir == workspace.versions_aside:
             _ignore(new)
         private_folder(git_dir.parent)
@@ -67,10 +69,14 @@ def make(git_dir: Path, workspace: Workspace, filters: Mapping[str, str]) -> Non
 
 
 def _is_ours(git_dir: Path) -> bool:
+    return any(mark in _text(git_dir / name) for name, mark in _MARKS.items())
+
+
+def _text(path: Path) -> str:
     try:
-        return _MARK in (git_dir / "config").read_text(encoding="utf-8", errors="replace")
+        return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return False
+        return ""
 
 
 def _is_enclosed(root: Path) -> bool:
@@ -94,14 +100,18 @@ def _move_aside(inside: Path, aside: Path, root: Path) -> None:
     log.warning("%s lies in another repository now; the history of memory was moved to %s", inside, aside)
 
 
-def _furnish(git_dir: Path, work_tree: str, filters: Mapping[str, str]) -> None:
+def settings(git_dir: Path, workspace: Workspace, filters: Mapping[str, str]) -> str:
     """What makes `git status` and `git diff` show a person what they changed, and nothing else."""
-    sections = [_CONFIG.format(work_tree=_quoted(work_tree))]
-    attributes = ["* -text"]
-    for number, (pattern, command) in enumerate(filters.items()):
+    sections = [_CONFIG.format(work_tree=_quoted(os.path.relpath(workspace.root, git_dir)))]
+    for number, command in enumerate(filters.values()):
         sections.append(f'[filter "nanobot{number}"]\n\tclean = {_quoted(command)}\n')
-        attributes.append(f"{pattern} filter=nanobot{number}")
-    write_private(git_dir / "config", "".join(sections))
+    return "".join(sections)
+
+
+def furnish(git_dir: Path, config: str, filters: Mapping[str, str]) -> None:
+    """Write these settings, and all that belongs to them. Raises StoreError."""
+    attributes = ["* -text", *(f"{pattern} filter=nanobot{number}" for number, pattern in enumerate(filters))]
+    write_private(git_dir / "config", config)
     write_private(git_dir / "info" / "attributes", "\n".join(attributes) + "\n")
     write_private(git_dir / "info" / "exclude", "\n".join(_EXCLUDE) + "\n")
 

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_LASTING = ("missing", "busy", "failed")
+_LASTING = ("missing", "busy", "failed", "damaged")
 """What keeps versions from being made at all, rather than the one that was asked for."""
 
 
@@ -60,6 +60,9 @@ class GitVersions:
 
     async def commit(self, edits: Mapping[str, Edit], message: str, author: Author = "nanobot") -> str | None:
         return await self._or_without(lambda work: work.commit(edits, message, author), lambda: self._write(edits))
+
+    async def write(self, edits: Mapping[str, Edit]) -> None:
+        await self._alone(lambda: self._write(edits))
 
     async def log(
         self, limit: int | None = None, within: Sequence[str] = (), author: Author | None = None

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from nanobot.errors import VersionError
 from nanobot.ports import Author, Clock, Describe, Edit, FileDiff, HandEdits, Owned, Plan, Version
-from nanobot.store.repo import history, locks, place, plans, purge
+from nanobot.store.repo import history, locks, mending, place, plans, purge
 from nanobot.store.repo.changes import Changes
 from nanobot.store.repo.git import Repository
 from nanobot.store.repo.journal import Journal, roll_forward
@@ -97,7 +98,7 @@ class Work:
             place.make(git_dir, self._workspace, self._filters)
         locks.check(git_dir, self._workspace.root)
         purge.finish(git_dir, self._journal, self._workspace.version_ids)
-        with Repository(git_dir, self._workspace.root) as repo:
+        with self._opened(git_dir) as repo:
             roll_forward(repo, self._journal, self._worktree)
             yield repo
 
@@ -105,10 +106,25 @@ class Work:
     def _reading(self) -> Iterator[Repository]:
         """The repository as it is."""
         git_dir = place.find(self._workspace)
-        with Repository(git_dir, self._workspace.root) as repo:
-            if not git_dir.is_dir() or repo.commit_id("HEAD") is None:
+        if not git_dir.is_dir():
+            raise VersionError("unknown", "there is no version yet")
+        with self._opened(git_dir) as repo:
+            if repo.commit_id("HEAD") is None:
                 raise VersionError("unknown", "there is no version yet")
             yield repo
+
+    @contextmanager
+    def _opened(self, git_dir: Path) -> Iterator[Repository]:
+        """The repository, mended. What fails in one that is damaged beyond that is a VersionError `damaged`."""
+        config = place.settings(git_dir, self._workspace, self._filters)
+        with Repository(git_dir, self._workspace.root) as repo:
+            try:
+                mending.mend(repo, config, lambda: place.furnish(git_dir, config, self._filters))
+                yield repo
+            except VersionError as error:
+                if error.kind == "failed" and mending.is_damaged(repo):
+                    raise VersionError("damaged", f"{git_dir}: {error.detail}") from error
+                raise
 
     def _changes(self, repo: Repository) -> Changes:
         return Changes(repo, self._worktree, self._journal, self._clock, self._describe)

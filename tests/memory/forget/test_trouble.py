@@ -1,6 +1,8 @@
 """What cannot be erased just now is told, and erased later."""
 
+import asyncio
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from nanobot.errors import VersionError
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports.erasable import Order
 from nanobot.store.erasing.journal import JournalFile
-from tests.memory.forget.household import MEMBER_TELEGRAM, OTHER, SECRET, Household
+from tests.memory.forget.household import MEMBER_TELEGRAM, OTHER, SECRET, Household, files_in
 
 
 async def begun(house: Household, address: Address) -> None:
@@ -207,3 +209,26 @@ async def test_a_file_that_goes_while_it_is_looked_for_is_no_mistake(
     monkeypatch.setattr(Path, "read_bytes", gone)
 
     assert (await house.forget(SECRET)).text.startswith("Forgotten:")
+
+
+async def test_where_the_history_is_damaged_all_else_goes_and_its_place_is_named(house: Household) -> None:
+    for path in (house.space.versions / "objects").rglob("*"):
+        if path.is_file():
+            path.chmod(0o600)
+            path.write_bytes(b"")
+
+    done = await house.forget(SECRET)
+
+    assert "The history of memory is damaged" in done.text
+    assert str(house.space.versions) in done.text
+    assert [path for path in files_in(house.home.root) if SECRET.encode() in path.read_bytes()] == []
+    assert not house.space.forgetting.exists()  # it would only fail again
+    assert (await house.forget("walnuts")).text.startswith("Forgotten")
+
+
+async def test_every_history_beneath_the_memory_is_looked_through(house: Household) -> None:
+    await asyncio.to_thread(shutil.copytree, house.space.versions, house.space.state / "older.git")
+
+    done = await house.forget(SECRET)
+
+    assert f"still stands in: {house.space.state / 'older.git'}" in done.text

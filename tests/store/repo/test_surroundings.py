@@ -13,6 +13,7 @@ import pytest
 
 from nanobot.errors import VersionError
 from nanobot.ports import Edit
+from nanobot.workspace import Workspace
 from tests.store.repo.desk import BASE, MEMORY, Desk, git
 
 HOSTILE = """
@@ -376,10 +377,35 @@ async def test_an_index_that_is_broken_is_made_anew(desk: Desk) -> None:
     assert await desk.git("status", "--porcelain") == ""
 
 
-async def test_a_damaged_history_is_told_and_takes_nothing_with_it(desk: Desk) -> None:
-    desk.write("memory/.git/config", b"[nanobot]\n[core\n")
+@pytest.mark.parametrize("text", ["", "[nanobo]\n", "[nanobot]\n[core\n", "[[["])
+async def test_settings_that_are_damaged_are_made_anew_and_no_other_history_begins(desk: Desk, text: str) -> None:
+    (desk.root / "memory/.git/config").write_text(text, encoding="utf-8")
 
-    with pytest.raises(VersionError, match="failed"):
+    assert len(await desk.store.log()) == 1
+    await desk.change({MEMORY: b"- b\n"})
+
+    assert len(await desk.store.log()) == 2
+    assert not Workspace(desk.root).versions_aside.exists()
+    assert await desk.git("status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize(("name", "data"), [("HEAD", b""), ("index", b"garbage"), ("index", b"DIRC broken")])
+async def test_what_is_derived_is_made_anew_by_whoever_reads(desk: Desk, name: str, data: bytes) -> None:
+    desk.write(f"memory/.git/{name}", data)
+
+    (version,) = await desk.store.log()
+
+    assert await desk.store.origin(MEMORY, b"- one") == version
+    assert await desk.git("log", "--format=%H") == f"{version.id}\n"
+
+
+async def test_a_damaged_history_is_told_and_takes_nothing_with_it(desk: Desk) -> None:
+    for path in (desk.root / "memory/.git/objects").rglob("*"):
+        if path.is_file():
+            path.chmod(0o600)
+            path.write_bytes(b"")
+
+    with pytest.raises(VersionError, match="damaged"):
         await desk.change({MEMORY: b"- b\n"})
 
     assert desk.read(MEMORY) == BASE[MEMORY]
