@@ -63,7 +63,7 @@ class Dispatcher:
         self._questions = questions
         self._languages = languages
         self._steer = steer
-        self._offers = Offers(bus.clock, bus.is_underway)
+        self._offers = Offers(bus.clock, bus.is_underway, questions.cover)
         self._put_off: set[str] = set()  # ids of messages whose turns are to begin again
         self._in_order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -116,8 +116,8 @@ class Dispatcher:
             await self._bus.finish([message], self._says(message, "command.question_over", failed=True))
         elif self._offers.left(message, newest):
             await self._bus.finish([message], self._says(message, "command.left"))
-        elif command is None and self._questions.answer_typed(message):
-            await self._bus.finish([message], None)
+        elif command is None and (typed := self._questions.answer_typed(message)):
+            await self._bus.finish([message], typed.notice)
         else:
             await self._hint(message)
             await self._remind(message)

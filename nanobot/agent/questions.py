@@ -25,12 +25,18 @@ _NO = "no"
 
 @dataclass(slots=True)
 class _Question:
-    """A question that waits: on whose behalf it was asked, what can be chosen, and who waits for it."""
+    """A question that waits: on whose behalf it was asked, what can be chosen, and who waits for it.
+
+    `shown_as` is the id of the message with which it was shown last; `is_covered` if something newer was asked since.
+    """
 
     caller: Caller
+    text: str
     choices: Sequence[Button]
+    shown_as: str
     answer: asyncio.Future[str] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     hinted: bool = False
+    is_covered: bool = False
 
     def is_for(self, message: InboundMessage) -> bool:
         """Whether it waits, and is answered there."""
@@ -59,6 +65,13 @@ class _Question:
         return f"{'✗' if value == _NO else '✓'} {labels[value]}"
 
 
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What became of typed words that a question took; `notice` is to be said to them."""
+
+    notice: OutboundMessage | None = None
+
+
 class Questions:
     """The Asker: sends a question with buttons and hands the choice back to who asked.
 
@@ -75,12 +88,13 @@ class Questions:
 
     async def ask(self, caller: Caller, question: str, choices: Sequence[Button]) -> str:
         async with self._aside(caller.address.session_key):
-            asked = _Question(caller, choices)
+            question_id = new_id()
+            asked = _Question(caller, question, choices, question_id)
             async with self._recorded(asked):
-                question_id = new_id()
                 message = OutboundMessage(
                     id=question_id, address=caller.address, text=question, kind="question", buttons=tuple(choices)
                 )
+                self.cover(caller.address)
                 self._open[question_id] = asked
                 try:
                     await self._bus.send(message)
@@ -124,17 +138,26 @@ class Questions:
             question.answer.set_result(message.text)
         return True
 
-    def answer_typed(self, message: InboundMessage) -> bool:
-        """Take typed words for a button; False if nothing waits for them there, or they say anything else.
+    def answer_typed(self, message: InboundMessage) -> Typed | None:
+        """Take typed words for a button; None if nothing waits for them there, or they say anything else.
 
-        They say nothing to a question that has not been shown yet, because the platform could not be reached.
+        They say nothing to a question that has not been shown yet, because the platform could not be reached. One after
+        which something else was asked is shown anew: they may have been meant for that.
         """
         question = self._waiting_for(message, is_shown=True)
         value = question.meant(message.text) if question else None
         if question is None or value is None:
-            return False
+            return None
+        if question.is_covered:
+            return Typed(_shown_again(question, message.id))
         question.answer.set_result(value)
-        return True
+        return Typed()
+
+    def cover(self, address: Address) -> None:
+        """Something newer was asked there: typed words are for that."""
+        for question in self._open.values():
+            if question.caller.address == address:
+                question.is_covered = True
 
     def hint(self, message: InboundMessage) -> bool:
         """Whether its sender should be told that something waits for their answer; True once for each question.
@@ -152,12 +175,20 @@ class Questions:
         return max((name for name, each in self._open.items() if each.is_for(message)), default="")
 
     def _waiting_for(self, message: InboundMessage, *, is_shown: bool = False) -> _Question | None:
-        """The question that waits for its sender's answer; with `is_shown` only one that they have seen."""
+        """The newest question that waits for its sender's answer; with `is_shown` only one that they have seen."""
         if message.files or message.corrects or not message.to_bot:
             return None
-        asked = {name: each for name, each in self._open.items() if each.is_for(message)}
-        waiting = (each for name, each in asked.items() if not (is_shown and self._bus.is_underway(name)))
+        asked = [each for each in reversed(self._open.values()) if each.is_for(message)]
+        waiting = (each for each in asked if not (is_shown and self._bus.is_underway(each.shown_as)))
         return next((each for each in waiting if each.may_be_answered_by(message)), None)
+
+
+def _shown_again(question: _Question, reply_to: str) -> OutboundMessage:
+    """From now on it is the newest."""
+    caller = question.caller
+    question.is_covered, question.shown_as = False, new_id()
+    text = say("tools.asked_before", caller.language, question=question.text)
+    return OutboundMessage(id=question.shown_as, address=caller.address, text=text, kind="notice", reply_to=reply_to)
 
 
 def lapsed(question_id: str, address: Address, language: Language) -> OutboundMessage:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from nanobot.authority import Scope
 from nanobot.commands.router import Answer
 from nanobot.i18n.consent import consent, leaves, picked
-from nanobot.messages import InboundMessage
+from nanobot.messages import Address, InboundMessage
 from nanobot.ports import Clock
 
 VALID = 600.0
@@ -51,10 +51,13 @@ class Offers:
     not after VALID.
     """
 
-    def __init__(self, clock: Clock, is_underway: Callable[[str], bool]) -> None:
-        """`is_underway` says whether the message with this id has not been shown yet: that of a Bus."""
+    def __init__(self, clock: Clock, is_underway: Callable[[str], bool], cover: Callable[[Address], None]) -> None:
+        """`is_underway` says whether the message with this id has not been shown yet: that of a Bus. `cover` is told
+        where something is asked: what a turn has asked there is no longer the newest.
+        """
         self._clock = clock
         self._is_underway = is_underway
+        self._cover = cover
         self._open: dict[str, _Offer] = {}
 
     def made(self, message: InboundMessage, answer: Answer, question: str) -> None:
@@ -65,6 +68,7 @@ class Offers:
         key, now = message.address.session_key, self._clock.monotonic()
         self._open = {where: offer for where, offer in self._open.items() if offer.until > now}
         if answer.yes or answer.buttons:
+            self._cover(message.address)
             self._open[key] = _Offer(message.sender.id, message.authority.scope, answer, question, now + VALID)
         elif (offer := self._open.get(key)) and [offer.command] == message.text.split()[:1]:
             del self._open[key]  # it was answered in full

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.agent.conversation import Conversations
-from nanobot.agent.questions import Questions
+from nanobot.agent.questions import Questions, Typed
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.bus.memory import MemoryBus
 from nanobot.lanes import Lanes
@@ -42,7 +42,7 @@ class Open:
             )
         )
 
-    def type(self, who: str, authority: Authority, text: str) -> bool:
+    def type(self, who: str, authority: Authority, text: str) -> Typed | None:
         return self.questions.answer_typed(
             InboundMessage(id="t", address=GROUP, sender=Sender(who), authority=authority, text=text)
         )
@@ -153,3 +153,23 @@ async def test_whoever_writes_something_else_is_told_once_that_an_answer_is_wait
         assert not question.questions.hint(replace(said, sender=Sender("bob")))
         assert not question.questions.hint(replace(said, to_bot=False))
         assert [question.questions.hint(said) for _ in range(2)] == [True, False]
+
+
+async def test_typed_words_are_for_the_newest_question_until_an_older_one_is_shown_again(tmp_path: Path) -> None:
+    async with asked(tmp_path, MEMBER) as question:
+        question.questions.cover(GROUP)
+
+        typed = question.type("ada", MEMBER, "yes")
+
+        assert typed
+        assert typed.notice
+        assert "May I?" in typed.notice.text
+        assert not await question.answered()
+        assert question.type("ada", MEMBER, "yes") == Typed()
+        assert await question.asking == "yes"
+
+
+async def test_a_newer_question_elsewhere_takes_nothing_away(tmp_path: Path) -> None:
+    async with asked(tmp_path, MEMBER) as question:
+        question.questions.cover(Address("telegram", "-100"))
+        assert question.type("ada", MEMBER, "yes") == Typed()

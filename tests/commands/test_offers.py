@@ -24,7 +24,7 @@ def typed(text: str) -> InboundMessage:
 
 
 def fresh(clock: FakeClock | None = None, underway: Container[str] = ()) -> Offers:
-    return Offers(clock or FakeClock(), lambda question: question in underway)
+    return Offers(clock or FakeClock(), lambda question: question in underway, lambda _: None)
 
 
 @pytest.fixture
