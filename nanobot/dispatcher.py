@@ -103,7 +103,7 @@ class Dispatcher:
     async def _sort(self, heard: InboundMessage, immediate: asyncio.TaskGroup) -> None:
         """Hand a message on to whoever deals with it. What goes wrong here does so before anybody has it."""
         message = self._bus.as_of_now(heard)
-        if message is None:
+        if message is None or self._router.has_done(message):
             await self._bus.finish([heard], None)
             return
         newest = self._questions.newest(message)
@@ -141,7 +141,7 @@ class Dispatcher:
 
     async def _remind(self, message: InboundMessage) -> None:
         """A yes that came too late for a command's question is not taken for done: say how to give it."""
-        if missed := self._offers.missed(message):
+        if missed := self._offers.missed(message) or await self._router.asked_before(message):
             notice = self._says(message, "command.missed", command=missed)
             await self._mention(replace(notice, id=f"{message.id}:missed", reply_to=None))
 

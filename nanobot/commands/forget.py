@@ -2,26 +2,23 @@
 
 import asyncio
 import logging
-import re
-import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 from nanobot.authority import Role
+from nanobot.commands.forget_questions import answer_in, goes_with, is_before, new_token
 from nanobot.commands.forget_words import Words
 from nanobot.commands.router import Answer, Call, Command
 from nanobot.commands.session import Lines
 from nanobot.errors import StoreError, VersionError
-from nanobot.forgotten import Traces, terms_in
 from nanobot.i18n import Language
-from nanobot.i18n.consent import consent
 from nanobot.ids import new_id
 from nanobot.memory.forget.forget import Forget, Preview
 from nanobot.memory.forget.reach import Reach, WhoIs, reach_for, reach_of
 from nanobot.memory.forget.wish import Wish, WishError, kind_of, read_wish
-from nanobot.messages import Address, Button, OutboundMessage
+from nanobot.messages import Address, Button, InboundMessage, OutboundMessage
 from nanobot.ports import Clock
 from nanobot.ports.erasable import Order, Question, Questions
 
@@ -35,9 +32,7 @@ MANY = 50
 
 COMMAND = "/forget"
 
-_LETTERS, _DIGITS = "ABCDEFGHJKMNPQRSTVWXYZ", "23456789"
 _YES, _NO = "yes", "no"
-_ANSWER = re.compile(rf"(?:[{_LETTERS}][{_LETTERS}{_DIGITS}]{{3}})?\s*(?:\d+)?", re.IGNORECASE | re.ASCII)
 
 Send = Callable[[OutboundMessage], Awaitable[None]]
 Begins = Callable[[], Awaitable[None]]
@@ -47,7 +42,8 @@ Begins = Callable[[], Awaitable[None]]
 class Asker:
     """Who wants something forgotten: `by` is the person with their scope, "" at the shell of the machine.
 
-    `typed` is what they write in front of their words; `address` is where the receipt goes after a crash.
+    `typed` is what they write in front of their words; `address` is where the receipt goes after a crash, `message` the
+    id of what they said.
     """
 
     by: str
@@ -55,6 +51,7 @@ class Asker:
     language: Language
     typed: str
     address: Address | None = None
+    message: str = ""
 
     @property
     def where(self) -> str:
@@ -82,6 +79,8 @@ class Forgetting:
         self._clock = clock
         self._taking = asyncio.Lock()
         self._shown: dict[str, Preview] = {}  # by token; what another process has shown is worked out anew
+        self._asked: set[str] = set()  # tokens that people know of from this process
+        self._resumed: set[str] = set()  # ids of messages that said yes to what another process has begun
 
     async def show(self, typed: str, asker: Asker) -> Asked:
         """What would go. Raises StoreError."""
@@ -125,6 +124,7 @@ class Forgetting:
             scopes=question.scopes,
             address=asker.address,
             language=asker.language,
+            message=asker.message,
         )
         try:
             shown = self._shown.pop(question.token, None)
@@ -152,6 +152,8 @@ class Forgetting:
         """
         await self._open()
         receipt = await self._forget.resume()
+        if receipt is not None:
+            self._resumed.add(receipt.order.message)
         if receipt is None or receipt.order.address is None or (again and receipt.is_unfinished):
             return None
         text = Words(receipt.order.language, COMMAND).receipt(receipt)
@@ -161,6 +163,22 @@ class Forgetting:
         """Whether something that somebody said yes to is not erased everywhere yet. Raises StoreError."""
         return await self._forget.is_unfinished()
 
+    async def asked_before(self, by: str, where: str) -> str:
+        """The token of what a process before this one has shown to somebody there, and may still do; each once."""
+        try:
+            every = await self._open()
+        except StoreError as error:
+            log.warning("%s: %s", where, error)
+            return ""
+        token = next((one.token for one in every if (one.by, one.where) == (by, where)), "")
+        is_new = token not in self._asked
+        self._asked.add(token)
+        return token if is_new else ""
+
+    def has_resumed(self, message: str) -> bool:
+        """Whether this is the id of a message whose yes was carried out at the start, with its receipt."""
+        return bool(message) and message in self._resumed
+
     def _may(self, wish: Wish, asker: Asker) -> bool:
         reached = reach_for(wish, asker.reach, self.who_is).scopes
         return reached is None or bool(reached)
@@ -169,7 +187,7 @@ class Forgetting:
         """Of the questions to one person in one place, the newest counts."""
         size = preview.meaning.size
         question = Question(
-            token=secrets.choice(_LETTERS) + "".join(secrets.choice(_LETTERS + _DIGITS) for _ in range(3)),
+            token=new_token(),
             kind=preview.wish.kind,
             value=preview.wish.value,
             scopes=preview.reach.scopes,
@@ -184,6 +202,7 @@ class Forgetting:
             still = {one.token for one in others}
             self._shown = {token: shown for token, shown in self._shown.items() if token in still}
             self._shown[question.token] = preview
+            self._asked.add(question.token)
         return question
 
     async def _find(self, token: str, asker: Asker) -> Question | None:
@@ -197,33 +216,16 @@ class Forgetting:
     async def _close(self, question: Question, *, is_agreed: bool = False) -> None:
         """It is answered. If what it is about goes, so does what others asked about that."""
         others = [one for one in await self._open() if one != question]
-        await self._questions.write([one for one in others if not (is_agreed and _goes_with(one, question))])
+        await self._questions.write([one for one in others if not (is_agreed and goes_with(one, question))])
 
     async def _open(self) -> Sequence[Question]:
         """The questions that are not over. What is over is nobody's to read any more."""
         now = self._clock.now()
         every = await self._questions.read()
-        still = [one for one in every if _is_before(now, one.until)]
+        still = [one for one in every if is_before(now, one.until)]
         if len(still) != len(every):
             await self._questions.write(still)
         return still
-
-
-def _is_before(now: datetime, until: str) -> bool:
-    """A time that nobody can read is over."""
-    try:
-        return now < datetime.fromisoformat(until)
-    except (ValueError, TypeError):
-        return False
-
-
-def _goes_with(other: Question, question: Question) -> bool:
-    match question.kind:
-        case "person":
-            return other.by.startswith(f"{question.value} ") or other.value == question.value
-        case "session":
-            return question.value in (other.where, other.value)
-    return Traces(terms_in(question.value)).name(other.value)
 
 
 def forget_command(forgetting: Forgetting, send: Send) -> Command:
@@ -234,14 +236,9 @@ def forget_command(forgetting: Forgetting, send: Send) -> Command:
         if authority.scope.is_group and authority.role is not Role.OWNER:
             return Answer(call.say("forget.owner_only"), failed=True)
         who = call.message.address.channel, call.message.sender.id
-        asker = Asker(
-            by=f"{':'.join(who)} {authority.scope}",
-            reach=reach_of(authority, forgetting.who_is(*who)),
-            language=call.language,
-            typed=COMMAND,
-            address=call.message.address,
-        )
-        agrees, token, number = _answer(call.argument)
+        reach = reach_of(authority, forgetting.who_is(*who))
+        asker = Asker(_by(call.message), reach, call.language, COMMAND, call.message.address, call.message.id)
+        agrees, token, number = answer_in(call.argument)
         if agrees is None:
             asked = await forgetting.show(call.argument, asker)
         elif agrees:
@@ -250,7 +247,22 @@ def forget_command(forgetting: Forgetting, send: Send) -> Command:
             asked = await forgetting.no(token, asker)
         return _told(call, asked)
 
-    return Command("forget", handle, immediate=True, in_order=False)
+    async def asked_before(message: InboundMessage) -> str:
+        token = await forgetting.asked_before(_by(message), message.address.session_key)
+        return f"{COMMAND} {_YES} {token}" if token else ""
+
+    return Command(
+        "forget",
+        handle,
+        immediate=True,
+        in_order=False,
+        asked_before=asked_before,
+        has_done=lambda message: forgetting.has_resumed(message.id),
+    )
+
+
+def _by(message: InboundMessage) -> str:
+    return f"{message.address.channel}:{message.sender.id} {message.authority.scope}"
 
 
 def forget_lines(forgetting: Forgetting) -> Lines:
@@ -267,15 +279,6 @@ def forget_lines(forgetting: Forgetting) -> Lines:
         return [call.say("forget.unfinished_status")] if is_unfinished else []
 
     return lines
-
-
-def _answer(argument: str) -> tuple[bool | None, str, str]:
-    """Whether it says yes or no (None: it does neither), to which token, with which number; "" for what is not said."""
-    word, *rest = argument.split() or [""]
-    if (agrees := consent(word)) is None or not _ANSWER.fullmatch(" ".join(rest)):
-        return None, "", ""
-    token = next((part for part in rest if not part.isdecimal()), "")
-    return agrees, token, next((part for part in rest if part.isdecimal()), "")
 
 
 def _told(call: Call, asked: Asked) -> Answer:

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 from nanobot.authority import Authority, Role
 from nanobot.i18n import Language, say
+from nanobot.i18n.consent import consent
 from nanobot.messages import Button, InboundMessage
 
 _COMMAND = re.compile(r"[/／]([^\W_][\w-]*)(?:@[\w-]+)?(?:\s+(.*))?", re.DOTALL)
@@ -50,6 +51,9 @@ class Command:
     they take long, or must not wait for one that does. One that is done `once` is not done again by the process after
     one that ended in it: what it uses up is gone, perhaps. In a group, whose conversation is everybody's, some take
     more than elsewhere: `role_in_group`.
+
+    `asked_before` gives the command that a yes may stand for where a process before this one has asked, "" if it has
+    not. `has_done` says whether a message that comes again was dealt with when this process started.
     """
 
     name: str
@@ -60,6 +64,8 @@ class Command:
     in_order: bool = True
     once: bool = False
     role_in_group: Role = Role.MEMBER
+    asked_before: Callable[[InboundMessage], Awaitable[str]] | None = None
+    has_done: Callable[[InboundMessage], bool] | None = None
 
     def may(self, authority: Authority) -> bool:
         """Whether somebody may use it where they speak."""
@@ -88,6 +94,16 @@ class Router:
         if parsed is None or _normal(parsed[0]) not in self._by_name:
             return None
         return self._by_name[_normal(parsed[0])], parsed[1]
+
+    def has_done(self, message: InboundMessage) -> bool:
+        """Whether a message that comes again was dealt with when this process started."""
+        return any(each.has_done and each.has_done(message) for each in self.commands)
+
+    async def asked_before(self, message: InboundMessage) -> str:
+        """The command that a yes may mean which answers what a process before this one has asked; "" for all else."""
+        is_answer = message.to_bot and consent(message.text) and not (message.files or message.corrects)
+        asking = [each.asked_before for each in self.commands if each.asked_before and is_answer]
+        return next(filter(None, [await asked(message) for asked in asking]), "")
 
     def suggestion(self, name: str) -> str | None:
         """The command that was probably meant."""

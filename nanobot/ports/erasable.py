@@ -144,9 +144,9 @@ class Transcripts(Protocol):
 class Order:
     """A forget that somebody said yes to, as it stands on disk until it is done.
 
-    `kind` and `value` are what was asked for, `scopes` whose memory was meant. Where `address` is, the receipt goes, in
-    this language. Until `meant` is worked out, nothing has been erased. `stones` are the tombstones it leaves, by path;
-    `counts` is what was found in each place.
+    `kind` and `value` are what was asked for, `scopes` whose memory was meant; `message` is the id of the one that said
+    yes. Where `address` is, the receipt goes, in this language. Until `meant` is worked out, nothing has been erased.
+    `stones` are the tombstones it leaves, by path; `counts` is what was found in each place.
     """
 
     kind: str
@@ -157,6 +157,7 @@ class Order:
     meant: Meant | None = None
     stones: Mapping[str, str] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+    message: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,8 @@ from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER
 _TRIES = 5
 _PAUSE = 0.05  # seconds; a virus scanner or an indexer lets go of a file after about that long
 _TEMP = ".nanobot-{pid}-{random}.tmp"
-_IS_TEMP = re.compile(r"\.nanobot-(\d+)-[0-9a-f]+\.tmp")
+_IS_TEMP = re.compile(r"\.nanobot-(\d+)-([0-9a-f]+)\.tmp")
+_RUN = secrets.token_hex(4)  # tells our files from those of a process before us that had our number
 
 
 def write_private(path: Path, data: bytes | str) -> None:
@@ -90,10 +91,10 @@ def private_folder(path: Path) -> None:
 
 
 def remove_stale_temps(folder: Path) -> None:
-    """Delete what a killed process left half written in a folder. Files of living processes stay."""
+    """Delete what a killed process left half written in a folder. Files of living processes, ours too, stay."""
     for path in folder.glob(_TEMP.format(pid="*", random="*")):
         match = _IS_TEMP.fullmatch(path.name)
-        if match and not _is_another_process(int(match[1])):
+        if match and not _is_alive(int(match[1]), match[2]):
             with suppress(OSError):
                 path.unlink()
 
@@ -132,7 +133,7 @@ def _mode_of(path: Path) -> int:
 
 
 def _temp_beside(path: Path) -> Path:
-    return path.with_name(_TEMP.format(pid=os.getpid(), random=secrets.token_hex(8)))
+    return path.with_name(_TEMP.format(pid=os.getpid(), random=_RUN + secrets.token_hex(8)))
 
 
 def _create(temp: Path) -> int:
@@ -159,10 +160,10 @@ def _rename(temp: Path, path: Path) -> None:
             return
 
 
-def _is_another_process(pid: int) -> bool:
-    """Whether this is a living process other than ours (in a container, the one before us had our number)."""
+def _is_alive(pid: int, random: str) -> bool:
+    """Whether this process is living: ours, or another (in a container, the one before us had our number)."""
     if pid == os.getpid():
-        return False
+        return random.startswith(_RUN)
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import StoreError
-from nanobot.store.private import private_folder, remove_stale_temps, write_private
+from nanobot.store.private import GrowingFile, private_folder, remove_stale_temps, write_private
 
 
 def mode(path: Path) -> int:
@@ -108,6 +108,17 @@ def test_a_kill_between_write_and_rename_leaves_the_old_file(tmp_path: Path) -> 
     assert len(list(tmp_path.iterdir())) == 2
     remove_stale_temps(tmp_path)
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_what_this_process_is_writing_is_no_leftover(tmp_path: Path) -> None:
+    file = GrowingFile(tmp_path / "log")
+    file.write(b"new")
+
+    remove_stale_temps(tmp_path)
+
+    file.keep()
+    file.close()
+    assert (tmp_path / "log").read_bytes() == b"new"
 
 
 def test_files_of_others_are_not_taken_for_leftovers(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ Wrong = Literal["nothing", "too_little", "not_an_episode", "not_a_person", "not_
 
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 _TYPED = re.compile(r"([a-z]+)\s*[:：]\s*(\S.*)", re.DOTALL | re.IGNORECASE)
+_UNFINISHED = re.compile(r"(note|episode|session|person|since)\s*[:：]", re.IGNORECASE)
+_MISSING: dict[str, Wrong] = {"episode": "not_an_episode", "person": "not_a_person", "since": "not_a_day"}
 _TELLING = re.compile(r"[^\W_]")
 _LEAST_LETTERS = 2
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
@@ -62,6 +64,8 @@ def read_wish(typed: str) -> Wish:
         kind = next((kind for kind in _KINDS if kind == match[1].lower()), None)
         if kind is not None and kind != "words":
             return Wish(kind, _checked(kind, match[2].strip()))
+    if match := _UNFINISHED.fullmatch(typed.strip()):
+        raise WishError(_MISSING.get(match[1].lower(), "nothing"))
     terms = terms_in(typed)
     if not terms:
         raise WishError("nothing")

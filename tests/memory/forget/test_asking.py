@@ -8,9 +8,11 @@ import pytest
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.bus.spool import Spool
 from nanobot.commands.forget import VALID, forget_command, forget_lines
-from nanobot.commands.router import Answer, Call
+from nanobot.commands.router import Answer, Call, Router
 from nanobot.i18n import Language
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
+from nanobot.ports.erasable import Order
+from nanobot.store.erasing.journal import JournalFile
 from nanobot.transcript import Message
 from tests.memory.forget.household import OWNER_TELEGRAM, SECRET, Household, answer, inbound, user
 
@@ -23,7 +25,7 @@ class Chat:
     def __init__(self, house: Household) -> None:
         self.house = house
         self.sent: list[OutboundMessage] = []
-        self._command = forget_command(house.bot().forgetting, self._send)
+        self.command = forget_command(house.bot().forgetting, self._send)
 
     async def type(
         self,
@@ -36,7 +38,7 @@ class Chat:
         message = InboundMessage(
             id="f1", address=address, sender=Sender(sender), authority=authority, text=f"/forget {words}"
         )
-        return await self._command.handler(Call(message, words, language))
+        return await self.command.handler(Call(message, words, language))
 
     async def _send(self, message: OutboundMessage) -> None:
         self.sent.append(message)
@@ -263,3 +265,45 @@ async def test_a_single_chinese_character_is_enough_to_go_by(chat: Chat) -> None
 
 def _turn(number: int) -> list[Message]:
     return [user(f"p{number}", f"r{number}", f"{number} tulips"), answer(f"q{number}", f"r{number}", "Pretty.")]
+
+
+def _said(text: str, name: str) -> InboundMessage:
+    return InboundMessage(id=name, address=OWNER_TELEGRAM, sender=Sender("7"), authority=OWNER_IN_TERMINAL, text=text)
+
+
+async def test_after_a_restart_a_plain_yes_is_told_once_how_to_give_it(chat: Chat) -> None:
+    shown = await chat.type(SECRET)
+    assert await Router([chat.command]).asked_before(_said("yes", "y0")) == ""  # this process knows what it asked
+    again = Router([Chat(chat.house).command])
+
+    assert await again.asked_before(_said("no, not that", "y1")) == ""
+    assert await again.asked_before(replace(_said("yes", "y2"), sender=Sender("8"))) == ""
+    assert await again.asked_before(_said("yes", "y3")) == f"/forget yes {token_of(shown)}"
+    assert await again.asked_before(_said("yes", "y4")) == ""
+
+
+async def test_a_yes_that_was_carried_out_at_the_start_is_not_answered_when_it_comes_again(house: Household) -> None:
+    order = Order(kind="words", value=SECRET, scopes=None, address=OWNER_TELEGRAM, language="en", message="f1")
+    await JournalFile(house.space.forgetting).write(order)
+    forgetting = house.bot().forgetting
+    router = Router([forget_command(forgetting, _send_nothing)])
+    assert not router.has_done(_said("yes", "f1"))
+
+    assert await forgetting.resume() is not None
+
+    assert router.has_done(_said("yes", "f1"))
+    assert not router.has_done(_said("yes", "f2"))
+
+
+async def _send_nothing(message: OutboundMessage) -> None:
+    raise AssertionError(message)
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"), [("person:", "channel and id"), ("episode：", "by its number"), ("note: ", "Tell me what")]
+)
+async def test_a_kind_with_nothing_behind_it_is_told_what_is_missing(chat: Chat, typed: str, answer: str) -> None:
+    told = await chat.type(typed)
+
+    assert told.failed
+    assert answer in told.text
