@@ -91,8 +91,13 @@ def _records(path: Path) -> Iterator[str]:
         yield record
 
 
+def _names(record: str, key: str) -> bool:
+    """Whether a conversation is named: this one, and no other whose key only begins or ends like it."""
+    return key in record and re.search(rf"(?<![\w:-]){re.escape(key)}(?![\w-]|\.\w)", record) is not None
+
+
 def _goes(record: str, meant: Meant) -> bool:
     """Records tell of conversations by key and turn, and hold what was said only by mishap."""
-    if any(turn in record for turn in meant.turns) or any(key in record for key in meant.sessions):
+    if any(turn in record for turn in meant.turns) or any(_names(record, key) for key in meant.sessions):
         return True
     return meant.of_owner and meant.traces.stand_in(record.encode("utf-8", "surrogateescape"))

@@ -10,6 +10,7 @@ from nanobot.bus.memory import MemoryBus
 from nanobot.commands.forget import Asker
 from nanobot.memory.forget.reach import reach_of
 from nanobot.messages import OutboundMessage, Sender
+from nanobot.ops.forgetting import ErasableLog
 from nanobot.ports import Meant
 from nanobot.ports.people import Book, Link, Paired
 from nanobot.store.erasing.sessions import ErasableSessions
@@ -179,3 +180,14 @@ def _member(number: str) -> Paired:
 
 def _bytes(house: Household) -> Mapping[Path, bytes]:
     return {path: path.read_bytes() for path in files_in(house.space.sessions)}
+
+
+async def test_the_log_loses_the_records_of_that_conversation_and_of_none_that_is_called_alike(tmp_path: Path) -> None:
+    log = tmp_path / "nanobot.log"
+    stays = [f"2026-03-02 {key}: hello\n" for key in ("telegram:42", "telegram:4.7", "xtelegram:4", "telegram:4-1")]
+    goes = ["2026-03-02 telegram:4: hello\n", "2026-03-02 (telegram:4:17) was telegram:4.\n"]
+    log.write_text("".join([*stays, *goes]), encoding="utf-8")
+
+    await ErasableLog(log).erase(Meant(scopes=frozenset({"person:telegram-4"}), sessions=frozenset({"telegram:4"})))
+
+    assert log.read_text(encoding="utf-8") == "".join(stays)
