@@ -2,7 +2,9 @@
 
 import re
 
+from nanobot.memory import claims, orders_european
 from nanobot.memory.clean import cleaned, narrow
+from nanobot.memory.lookalikes import spelled
 
 _DO = (
     r"(?:run|execute|send|forward|post|upload|share|transmit|leak|reveal|print|call|fetch|download|open|visit|install"
@@ -55,7 +57,9 @@ _ABOUT_THEM = re.compile(  # how somebody is called, and what they want known, i
     r"|\byou should know\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_RULES = re.compile("|".join(f"(?:{pattern})" for pattern in (*_ENGLISH, *_CHINESE)), re.IGNORECASE | re.MULTILINE)
+_EUROPEAN = (*orders_european.GERMAN, *orders_european.SPANISH, *orders_european.FRENCH)
+_ALL = (*_ENGLISH, *claims.ENGLISH, *_CHINESE, *claims.CHINESE, *_EUROPEAN)
+_RULES = re.compile("|".join(f"(?:{pattern})" for pattern in _ALL), re.IGNORECASE | re.MULTILINE)
 
 
 _BLANKS = re.compile(r"\s{2,}")
@@ -67,13 +71,13 @@ searched at once holds up everybody else."""
 
 
 def is_rule(text: str) -> bool:
-    """Whether a text reads like a standing instruction, in English or Chinese. Errs on the side of yes.
+    """Whether a text reads like a standing instruction, or gives somebody power over the bot. Errs on the side of yes.
 
+    In English and Chinese; of German, Spanish and French the commonest forms. Look-alikes of letters hide nothing.
     "Ada always takes the early train" and "never eats meat" tell what is so; "always take", "the bot must" do not.
     """
     plain = _MARKS.sub(_ends, _BLANKS.sub(_blank, text))
-    starts = range(0, len(plain), _PIECE)
-    return any(_RULES.search(plain, start, start + _PIECE + _BEHIND) for start in starts)
+    return any(map(_is_found, {plain, spelled(plain)}))
 
 
 def is_order(text: str) -> bool:
@@ -84,6 +88,11 @@ def is_order(text: str) -> bool:
     plain = _ABOUT_THEM.sub("", narrow(cleaned(text)))
     joined = " ".join(plain.split())
     return is_rule(plain) or (joined != plain and is_rule(joined))
+
+
+def _is_found(text: str) -> bool:
+    starts = range(0, len(text), _PIECE)
+    return any(_RULES.search(text, start, start + _PIECE + _BEHIND) for start in starts)
 
 
 def _blank(run: re.Match[str]) -> str:
