@@ -14,12 +14,12 @@ from nanobot.agent.patience import PatientBus
 from nanobot.agent.questions import Questions
 from nanobot.agent.turn import Turn
 from nanobot.authority import Role
+from nanobot.commands.edits import Edits
 from nanobot.commands.offers import Offers
-from nanobot.commands.router import Answer, Call, Command, Router, parse
+from nanobot.commands.router import Answer, Call, Command, Router, notice, parse
 from nanobot.commands.wishes import in_command
 from nanobot.errors import NanobotError, StoreError
 from nanobot.i18n import Language, language_of, say
-from nanobot.ids import new_id
 from nanobot.lanes import Cut, Lanes
 from nanobot.messages import InboundMessage, OutboundMessage
 from nanobot.trace import at_work_on
@@ -64,6 +64,7 @@ class Dispatcher:
         self._languages = languages
         self._steer = steer
         self._offers = Offers(bus.clock, bus.is_underway, questions.cover)
+        self._edits = Edits(lambda message: not message.files and router.find(message.text) is not None)
         self._put_off: set[str] = set()  # ids of messages whose turns are to begin again
         self._in_order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -102,9 +103,12 @@ class Dispatcher:
 
     async def _sort(self, heard: InboundMessage, immediate: asyncio.TaskGroup) -> None:
         """Hand a message on to whoever deals with it. What goes wrong here does so before anybody has it."""
-        message = self._bus.as_of_now(heard)
-        if message is None or self._router.has_done(message):
+        message, edit = self._bus.as_of_now(heard), self._edits.hear(heard)
+        if message is None or edit == "same" or self._router.has_done(message):
             await self._bus.finish([heard], None)
+            return
+        if edit == "command" and not await self._takes_its_place(message):
+            await self._bus.finish([message], self._says(message, "command.edited"))
             return
         newest = self._questions.newest(message)
         message = in_command(self._offers.read(message, newest))
@@ -132,6 +136,14 @@ class Dispatcher:
         if command and self._lanes.is_busy(message.address.session_key):
             await self._mention(replace(waits, id=f"{message.id}:waits", reply_to=None))
         self._lanes.put(message)
+
+    async def _takes_its_place(self, message: InboundMessage) -> bool:
+        """Whether the command that was edited still waited: then its new wording waits instead."""
+        key, before = message.address.session_key, message.corrects
+        old = self._lanes.take(key, lambda waiting: next((each for each in waiting if each.id == before), None))
+        if old:
+            await self._bus.finish([old], None)
+        return old is not None
 
     async def _hint(self, message: InboundMessage) -> None:
         """Tell whoever does not answer a question that the turn waits for that, once."""
@@ -178,7 +190,7 @@ class Dispatcher:
         if command := self._command(message):
             again = await self._bus.begin_if_possible(message) > 0
             work.messages, work.told = [message], await self._run_command(message, *command, again=again)
-            return _notice(message, work.told)
+            return notice(message, work.told)
         again = await self._bus.begin(message) > 0 or message.id in self._put_off
         self._put_off.discard(message.id)
         if message.corrects or not message.to_bot:
@@ -265,15 +277,15 @@ class Dispatcher:
     def _says(
         self, message: InboundMessage, sentence: str, *, failed: bool = False, **values: object
     ) -> OutboundMessage:
-        return _notice(message, Answer(say(sentence, self._language(message), **values), failed=failed))
+        return notice(message, Answer(say(sentence, self._language(message), **values), failed=failed))
 
     def _failure(self, message: InboundMessage, error: Exception) -> OutboundMessage:
         language = self._language(message)
         if isinstance(error, NanobotError):
             log.warning("%s: %s", message.address.session_key, error)
-            return _notice(message, Answer(say("command.failed", language, reason=error), failed=True))
+            return notice(message, Answer(say("command.failed", language, reason=error), failed=True))
         log.error("%s: a bug", message.address.session_key, exc_info=error)
-        return _notice(message, Answer(say("command.bug", language), failed=True))
+        return notice(message, Answer(say("command.bug", language), failed=True))
 
     def _heard(self, message: InboundMessage) -> Language:
         self._languages.hear(message.address.session_key, message.text)
@@ -281,15 +293,3 @@ class Dispatcher:
 
     def _language(self, message: InboundMessage) -> Language:
         return self._languages.of(message.address.session_key)
-
-
-def _notice(message: InboundMessage, answer: Answer) -> OutboundMessage:
-    return OutboundMessage(
-        id=new_id(),
-        address=message.address,
-        text=answer.text,
-        kind="question" if answer.buttons else "notice",
-        reply_to=message.id,
-        buttons=tuple(answer.buttons),
-        failed=answer.failed,
-    )

@@ -304,3 +304,46 @@ async def test_in_a_group_members_stop_what_they_began_and_leave_the_rest_to_own
             await says_in_group("and another", "bob")
             await model.asked.wait()
             assert await answer("/stop", who, role) == say("command.stopped", "en")
+
+
+def edited(before: InboundMessage, text: str, name: str = "edit") -> InboundMessage:
+    return replace(before, id=f"{before.id}:{name}", text=text, corrects=before.id)
+
+
+async def test_a_command_does_not_run_again_because_its_message_was_edited(tmp_path: Path) -> None:
+    async with desk(tmp_path, ScriptedLLM()) as bot:
+        first = said("/ask")
+        await bot.bus.publish(first)
+        assert (await hears(bot.bus)).text == "Shall I?"
+        await bot.bus.publish(edited(first, "/ask", "unchanged"))
+        await bot.bus.publish(edited(first, "/ask me"))
+        assert (await hears(bot.bus)).text == say("command.edited", "en")
+
+
+async def test_an_edit_of_what_nobody_knows_any_more_runs_no_command(tmp_path: Path) -> None:
+    async with desk(tmp_path, ScriptedLLM()) as bot:
+        await bot.bus.publish(edited(said("/ask", "long ago"), "/ask"))
+        assert (await hears(bot.bus)).text == say("command.edited", "en")
+
+
+@pytest.mark.parametrize("mistyped", ["ask", "/aks"])
+async def test_an_edit_that_makes_it_a_command_runs_it(tmp_path: Path, mistyped: str) -> None:
+    async with desk(tmp_path, ScriptedLLM(says("What?"))) as bot:
+        first = said(mistyped)
+        await bot.bus.publish(first)
+        await hears(bot.bus)
+        await bot.bus.publish(edited(first, "/ask"))
+        assert (await hears(bot.bus)).text == "Shall I?"
+
+
+async def test_a_command_that_has_not_begun_gives_way_to_its_new_wording(tmp_path: Path) -> None:
+    async with desk(tmp_path, ScriptedLLM(HANG)) as bot:
+        await bot.bus.publish(said("think"))
+        first = said("/slow")
+        await bot.bus.publish(first)
+        assert (await hears(bot.bus)).text == say("command.waits", "en", command="slow")
+        await bot.bus.publish(edited(first, "/new"))
+        assert (await hears(bot.bus)).text == say("command.waits", "en", command="new")
+        assert [message.text for waiting in bot.lanes.left() for message in waiting if message.text != "think"] == [
+            "/new"
+        ]

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from nanobot.authority import Authority, Role
 from nanobot.i18n import Language, say
 from nanobot.i18n.consent import consent
-from nanobot.messages import Button, InboundMessage
+from nanobot.ids import new_id
+from nanobot.messages import Button, InboundMessage, OutboundMessage
 
 _COMMAND = re.compile(r"[/／]([^\W_][\w-]*)(?:@[\w-]+)?(?:\s+(.*))?", re.DOTALL)
 
@@ -122,3 +123,16 @@ def parse(text: str) -> tuple[str, str] | None:
 
 def _normal(name: str) -> str:
     return name.casefold().replace("-", "_")
+
+
+def notice(message: InboundMessage, answer: Answer) -> OutboundMessage:
+    """What a command says to a message, as it is sent."""
+    return OutboundMessage(
+        id=new_id(),
+        address=message.address,
+        text=answer.text,
+        kind="question" if answer.buttons else "notice",
+        reply_to=message.id,
+        buttons=tuple(answer.buttons),
+        failed=answer.failed,
+    )
