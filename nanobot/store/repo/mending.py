@@ -15,13 +15,14 @@ log = logging.getLogger(__name__)
 
 _MAIN = "refs/heads/main"
 _HEAD = re.compile(rb"(ref: refs/\S+|[0-9a-f]{40})\s*")
+_ID = re.compile(rb"[0-9a-f]{40}")
 _INDEX = b"DIRC"
 _SUM = 20
 """Bytes of the checksum at the end of git's list of files; zeros where its person wants none."""
 
 
 def mend(repo: Repository, settings: str, furnish: Callable[[], None]) -> None:
-    """Put right which branch is worked on, the settings, and git's list of files.
+    """Put right which branch is worked on, where it leads to, the settings, and git's list of files.
 
     `settings` are those that we write, `furnish` writes them; what stood there is kept beside them. Raises StoreError
     and VersionError.
@@ -30,6 +31,10 @@ def mend(repo: Repository, settings: str, furnish: Callable[[], None]) -> None:
     if not _HEAD.fullmatch(_read(git_dir / "HEAD")) and _has_main(git_dir):
         write_private(git_dir / "HEAD", f"ref: {_MAIN}\n")
         _tell(git_dir / "HEAD")
+    main = git_dir / _MAIN
+    if main.exists() and not _ID.fullmatch(_read(main).strip()) and (last := _last_known(git_dir)):
+        write_private(main, last + b"\n")
+        _tell(main)
     if (given := _read(git_dir / "config")) != settings.encode() and not _is_understood(repo, given):
         if given.strip():
             write_private(git_dir / "config.damaged", given)
@@ -59,6 +64,12 @@ def _read(path: Path) -> bytes:
 
 def _has_main(git_dir: Path) -> bool:
     return (git_dir / _MAIN).exists() or f" {_MAIN}\n".encode() in _read(git_dir / "packed-refs")
+
+
+def _last_known(git_dir: Path) -> bytes:
+    """Where the branch led to, as git has logged it; b"" if it has not."""
+    fields = _read(git_dir / "logs" / _MAIN).rstrip().rpartition(b"\n")[2].split(b" ", 2)
+    return fields[1] if len(fields) > 1 and _ID.fullmatch(fields[1]) else b""
 
 
 def _is_understood(repo: Repository, settings: bytes) -> bool:

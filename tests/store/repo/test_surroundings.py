@@ -389,7 +389,9 @@ async def test_settings_that_are_damaged_are_made_anew_and_no_other_history_begi
     assert await desk.git("status", "--porcelain") == ""
 
 
-@pytest.mark.parametrize(("name", "data"), [("HEAD", b""), ("index", b"garbage"), ("index", b"DIRC broken")])
+@pytest.mark.parametrize(
+    ("name", "data"), [("HEAD", b""), ("refs/heads/main", b""), ("index", b"garbage"), ("index", b"DIRC broken")]
+)
 async def test_what_is_derived_is_made_anew_by_whoever_reads(desk: Desk, name: str, data: bytes) -> None:
     desk.write(f"memory/.git/{name}", data)
 
