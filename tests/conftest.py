@@ -9,9 +9,15 @@ from pathlib import Path
 
 import pytest
 from blockbuster import blockbuster_ctx
+from hypothesis import settings
 
 from tests.fakes.databases import nobody_opens_them
 from tests.fakes.logs import logging_as_before
+
+# The same examples each time, and no measuring of time; HYPOTHESIS_PROFILE=new looks for new ones.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("new", deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 # The tests start hundreds of processes: where nothing compiled is kept, each compiles all of nanobot anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

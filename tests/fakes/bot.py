@@ -42,6 +42,7 @@ from nanobot.memory.shelves import Shelves
 from nanobot.memory.strategies import STRATEGIES
 from nanobot.memory.summariser import Summariser
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress, Sender
+from nanobot.ops.supervisor import Supervisor
 from nanobot.ports import LLM, Bus, Tool
 from nanobot.store.documents import CachedDocuments
 from nanobot.store.frontmatter import read_frontmatter
@@ -181,7 +182,7 @@ class Bot:
         if self.summariser:
             tasks.append(asyncio.create_task(self.background.run()))
         if self.recalls:
-            tasks.append(asyncio.create_task(self.memories.run()))
+            tasks.append(asyncio.create_task(Supervisor("search", self.memories.run, self.clock).run()))
         try:
             yield self
         finally:

@@ -127,7 +127,7 @@ class Sending:
             raise
 
     async def _look(self) -> None:
-        """Find the next part, if it has arrived, or else a preview of which nobody knows: that one is removed."""
+        """Find the next part, if it has arrived, or else the previews of which nobody knows: those are removed."""
         number = self._arrived
         if found := await self._find(replace(self._message, turn=None)):
             if self._parts[number].file is None:
@@ -135,8 +135,10 @@ class Sending:
                 return  # an edit will show whether it is still there
             await self._note_arrival(number, found)
             self._arrived += 1
-        elif number == 0 and self._message.turn is not None and (found := await self._find(self._message)):
-            self._stale.append(found)
+        elif number == 0 and self._message.turn is not None:
+            while found := await self._find(self._message):  # several processes may each have lost one
+                self._known.add(found)
+                self._stale.append(found)
             await self._remove_stale()
         self.is_uncertain = False
 

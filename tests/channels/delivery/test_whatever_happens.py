@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import groupby
 
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from nanobot.channels.delivery.sending import MOST_UNCONFIRMED
@@ -145,7 +145,15 @@ async def play(scene: Scene, luck: Luck, plan: Sequence[Move], ends_at: Sequence
     return story
 
 
-@settings(max_examples=60, deadline=None, phases=[Phase.generate])
+TWICE_LOST: Sequence[Move] = [
+    *((3, "go", 1.5), (0, "step", 4.0), (3, "restart", 4.0), (2, "go", 1.5), (1, "go", 0.0)),
+    *((3, "go", 8.0), (3, "notice", 8.0), (3, "notice", 8.0), (2, "answer", 1.5)),
+]
+"""Two processes each lose a preview of one turn."""
+
+
+@settings(max_examples=60, phases=[Phase.explicit, Phase.generate])
+@example(plan=TWICE_LOST, ends_at=[58], seed=423, rate=0.1)
 @given(plan=moves, ends_at=ends, seed=st.integers(0, 10_000), rate=st.sampled_from([0.0, 0.1, 0.3]))
 def test_where_the_chat_can_be_searched_everything_stands_there_once(
     plan: Sequence[Move], ends_at: Sequence[int], seed: int, rate: float
