@@ -7,8 +7,13 @@ import pytest
 from bench.__main__ import BENCHMARKS
 from bench.figures import SMALL, Figure, rows, table
 
+WHOLE_PROCESSES = ("gateway", "memory", "startup")
+"""Start the program anew several times."""
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in WHOLE_PROCESSES)) for name in BENCHMARKS]
+)
 def test_a_benchmark_runs(name: str) -> None:
     figures = importlib.import_module(f"bench.{name}").measure(SMALL)
 

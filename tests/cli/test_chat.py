@@ -11,7 +11,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from anyio.from_thread import start_blocking_portal
 
+from tests.fakes.openai_answers import echo, noted, read_script
+from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.tmux import PATIENCE, Tmux, needs_tmux
 
 NANOBOT = [sys.executable, "-m", "nanobot"]
@@ -21,18 +24,16 @@ Endpoint = Callable[..., None]
 
 
 @pytest.fixture
-def endpoint(private_home: Path, tmp_path: Path) -> Iterator[Endpoint]:
+def endpoint(private_home: Path) -> Iterator[Endpoint]:
     """Configures a model that says what its script says, then repeats what it hears."""
     with ExitStack() as stack:
 
         def start(*script: dict[str, object]) -> None:
-            file = tmp_path / "script.jsonl"
-            file.write_text("\n".join(map(json.dumps, script)), encoding="utf-8")
-            command = [sys.executable, "-m", "tests.fakes.openai_server", "--echo", "--script", str(file)]
-            server = stack.enter_context(subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True))
-            stack.callback(server.terminate)
-            assert server.stdout
-            model = {"base_url": server.stdout.readline().strip(), "api_key": "k", "model": "fake", "attempts": 1}
+            portal = stack.enter_context(start_blocking_portal())  # a thread: these tests wait for processes
+            server = stack.enter_context(portal.wrap_async_context_manager(FakeOpenAI()))
+            server.will(*read_script(map(json.dumps, script)))
+            server.otherwise, server.aside = echo, noted
+            model = {"base_url": server.base_url, "api_key": "k", "model": "fake", "attempts": 1}
             private_home.mkdir(mode=0o700)
             config = {"models": {"fake": model}, "model": "fake", "language": "en"}
             (private_home / "config.yaml").write_text(json.dumps(config))
