@@ -68,27 +68,24 @@ class Sending:
             link_preview_options=_NO_PREVIEW,
             reply_markup=keyboard,
         )
-        try:
-            await self._api.ask(request)
-        except UnchangedError:
-            return
-        except ChatMigrated as error:
-            raise LostPreviewError("the group has become a supergroup") from error
+        await self._change(request)
 
     async def delete(self, address: Address, platform_id: str) -> None:
         chat, number = placed(platform_id)
         try:
-            await self._api.ask(self._api.bot.delete_message(chat, number))
+            await self._change(self._api.bot.delete_message(chat, number))
         except LostPreviewError as error:
             if "not found" not in str(error):
                 raise
-        except ChatMigrated as error:
-            raise LostPreviewError("the group has become a supergroup") from error
 
     async def settle(self, message: OutboundMessage, platform_id: str) -> None:
         await self._keyboards.close_question(message.settles or "")
         chat, number = placed(platform_id)
         request = self._api.bot.edit_message_reply_markup(chat, number, reply_markup=outcome(message.text))
+        await self._change(request)
+
+    async def _change(self, request: Awaitable[object]) -> None:
+        """Change what stands in a chat. What is so already is fine; in a chat that became another it is lost."""
         try:
             await self._api.ask(request)
         except UnchangedError:
