@@ -40,11 +40,21 @@ def read_frontmatter(text: str) -> Frontmatter:
 
 @cache
 def _loader() -> "type[SafeLoader]":
-    """A loader to which only true and false are booleans, and a date, a number, a merge key are words."""
-    from yaml import SafeLoader
+    """A loader to which only true and false are booleans, and a date, a number, a merge key are words.
+
+    It refuses aliases: a few hundred bytes of them stand for as many values as one likes.
+    """
+    from yaml import AliasEvent, Node, SafeLoader
+    from yaml.composer import ComposerError
 
     class Loader(SafeLoader):
         yaml_implicit_resolvers: dict[str, list[object]] = {}  # noqa: RUF012  the name is PyYAML's
+
+        def compose_node(self, parent: Node | None, index: int) -> Node | None:
+            if self.check_event(AliasEvent):
+                mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]  # PyYAML has no types here
+                raise ComposerError(None, None, "a value cannot be repeated with * here; write it out", mark)
+            return super().compose_node(parent, index)
 
     Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|false)$"), ["t", "f"])
     Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"(?:null|~|)$"), ["n", "~", ""])

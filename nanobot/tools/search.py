@@ -20,12 +20,13 @@ from nanobot.tools.spill import Spill
 from nanobot.tools.text import decode
 
 if TYPE_CHECKING:
-    from regex import Match, Pattern
+    from re2 import Pattern
 
 _SECONDS = 10.0
 _MAX_FOUND = 500
 _MAX_MATCHES = 200
 _LINE = 300  # characters of a matching line that are shown
+_EXPRESSION_MEMORY = 8 << 20  # bytes that a compiled expression may take
 
 _Path = Annotated[str, msgspec.Meta(description="The folder, relative to the workspace")]
 
@@ -40,7 +41,7 @@ class FindArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GrepArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pattern: Annotated[str, msgspec.Meta(description="A regular expression, looked for in each line")]
+    pattern: Annotated[str, msgspec.Meta(description="A regular expression (RE2), looked for in each line")]
     path: Annotated[str, msgspec.Meta(description="The folder or file, relative to the workspace")] = "."
     files: Annotated[str, msgspec.Meta(description="Only in files whose name or path matches, such as *.md")] = "**"
     ignore_case: Annotated[bool, msgspec.Meta(description="Whether capital letters do not count")] = False
@@ -67,12 +68,6 @@ class Search:
     @property
     def seconds_left(self) -> float:
         return 0.0 if self._withdrawn else self._until - time.monotonic()
-
-    def first_match(self, pattern: "Pattern[str]", line: str) -> "Match[str] | None":
-        """Where it stands in a line. Raises TimeoutError when the time of the whole search is up."""
-        if (left := self.seconds_left) <= 0:
-            raise TimeoutError
-        return pattern.search(line, timeout=left, concurrent=True)
 
     def locate(self, path: str) -> Place:
         return self.disk.sandbox.locate(path, self._authority)
@@ -213,16 +208,31 @@ def _first(lines: Iterable[str], limit: int, search: Search) -> list[str]:
     return first
 
 
-def _compiled(wanted: GrepArguments) -> "Pattern[str]":
-    import regex  # not re: that one can neither be stopped nor lets other threads run meanwhile
+def _compiled(wanted: GrepArguments) -> "Pattern":
+    """Compile for an engine whose time grows with the text alone and whose memory is bounded."""
+    import re2  # costs 15 ms, and only a search needs it
 
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _EXPRESSION_MEMORY
+    options.case_sensitive = not wanted.ignore_case
     try:
-        return regex.compile(wanted.pattern, regex.IGNORECASE if wanted.ignore_case else 0)
-    except regex.error as error:
-        raise ToolError(f"{shown.one_line(wanted.pattern)} is not a regular expression: {error}.") from None
+        return re2.compile(wanted.pattern, options)
+    except (re2.error, UnicodeEncodeError) as error:
+        raise ToolError(f"{shown.one_line(wanted.pattern)} cannot be searched for: {_complaint(error)}.") from None
 
 
-def _matching_lines(search: Search, places: Iterable[Place], pattern: "Pattern[str]") -> Iterator[str]:
+def _complaint(error: Exception) -> str:
+    """Say why an expression was refused, with what to do where another engine would have taken it."""
+    if isinstance(error, UnicodeEncodeError):
+        return "it is not valid text"
+    said = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
+    if "invalid perl operator" in said or "invalid escape sequence: \\" in said:
+        return f"{said} (there are no lookarounds and no back-references here: search for less, and look at the lines)"
+    return f"it is not a regular expression, {said}"
+
+
+def _matching_lines(search: Search, places: Iterable[Place], pattern: "Pattern") -> Iterator[str]:
     skipped = 0
     for place in places:
         try:
@@ -231,12 +241,7 @@ def _matching_lines(search: Search, places: Iterable[Place], pattern: "Pattern[s
             text = None
         skipped += text is None
         for number, line in enumerate(text.lines() if text else [], 1):
-            try:
-                match = search.first_match(pattern, line)
-            except TimeoutError:
-                search.notes.append(f"gave up at {place.name}, line {number}: the expression takes too long")
-                return
-            if match:
+            if match := pattern.search(line):
                 yield f"{place.name}:{number}: {_around(line, match.start())}"
     if skipped:
         search.notes.append(f"{skipped} files are not text, too large or not readable")

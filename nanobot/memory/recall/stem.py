@@ -1,9 +1,9 @@
 """English words brought to their stems, so that "went hiking" is found by "go on a hike"."""
 
-import re
 from functools import lru_cache
 
 _VOWELS = "aeiou"
+_LONGEST = 40  # letters; what is longer is no English word
 
 # M. F. Porter, "An algorithm for suffix stripping" (1980): the suffixes of its steps 2 to 4.
 _STEP_2 = (
@@ -47,7 +47,7 @@ _IRREGULAR = {
 def stem(word: str) -> str:
     """The stem of a lower-case word: "allergies" and "allergy" have the same. Other scripts stay as they are."""
     word = _IRREGULAR.get(word, word)
-    if len(word) < 3 or not word.isascii() or not word.isalpha():
+    if not 3 <= len(word) <= _LONGEST or not word.isascii() or not word.isalpha():
         return word
     word = _past_and_progressive(_singular(word))
     if word.endswith("y") and "v" in _shape(word[:-1]):
@@ -72,7 +72,7 @@ def _shape(word: str) -> str:
 
 def _measure(word: str) -> int:
     """How many times vowels are followed by consonants: the algorithm's m."""
-    return len(re.findall("v+c+", _shape(word)))
+    return _shape(word).count("vc")
 
 
 def _ends_short(word: str) -> bool:
