@@ -13,7 +13,11 @@ from nanobot.transcript import Usage
 _CUT_BY_LIMIT = ("length", "max_tokens", "max_output_tokens")
 _DECLINED = ("content_filter", "safety", "refusal", "prohibited_content", "recitation", "sensitive")
 _FAILED = ("error", "abort", "insufficient_system_resource", "network_error")
+_NOT_SAID = ("null", "none", "undefined")
 """finish_reason, in lower case; what is in none of these is a normal end."""
+
+_THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
+"""Fields of a delta in which endpoints send reasoning beside the text."""
 
 
 class GrowingAnswer:
@@ -26,12 +30,22 @@ class GrowingAnswer:
         self._finish = ""
         self._refusal = ""
         self._half_pair = ""
+        self._doubted = False
         self.begun = False
         """Whether anything has arrived that is part of an answer."""
 
     @property
     def finished(self) -> bool:
-        """Whether the endpoint said that nothing more comes."""
+        """Whether the endpoint said that nothing more comes, and may be believed.
+
+        Gateways say so in every chunk, or with the thoughts before the answer. Then only the end of the
+        stream is the end.
+        """
+        return bool(self._finish) and not self._doubted and self._is_plausible_end()
+
+    @property
+    def has_finish(self) -> bool:
+        """Whether the endpoint said at any time that nothing more comes; enough once its stream has ended."""
         return bool(self._finish)
 
     @property
@@ -65,24 +79,35 @@ class GrowingAnswer:
         # the end of a text that is to be continued is left as it is: the next word comes right behind
         return Reply(text if finish == "length" else text.rstrip(), calls, finish, self._usage, model)
 
+    def _is_plausible_end(self) -> bool:
+        """A normal end comes behind an answer, not behind nothing but reasoning."""
+        is_normal = self._finish not in (*_CUT_BY_LIMIT, *_DECLINED, *_FAILED)
+        return not is_normal or self._calls.any or not self._visible.is_empty or bool(self._refusal)
+
     def _add_choice(self, choice: Mapping[str, object]) -> None:
         delta, message = choice.get("delta"), choice.get("message")
+        finish = _finish(choice.get("finish_reason"))
         if isinstance(delta, Mapping):
-            self._add_delta(delta)
+            is_piece = self._add_delta(delta)
+            has_thoughts = any(delta.get(name) for name in _THOUGHTS)
+            went_on = self.has_finish and (is_piece or has_thoughts)
+            self._doubted = self._doubted or went_on or (bool(finish) and has_thoughts and not is_piece)
         elif isinstance(message, Mapping) and not self.begun:  # behind deltas it would only repeat them
             self._add_delta(message)
             self._finish = "stop"
-        finish = choice.get("finish_reason")
-        if isinstance(finish, str) and finish:
-            self._finish = finish.lower()
+        self._finish = finish or self._finish
 
-    def _add_delta(self, delta: Mapping[str, object]) -> None:
+    def _add_delta(self, delta: Mapping[str, object]) -> bool:
+        """Take in a piece of the answer; whether it held any."""
         text = _content(delta.get("content"))
-        self._refusal += _content(delta.get("refusal"))
+        refusal = _content(delta.get("refusal"))
+        self._refusal += refusal
         self._calls.add(delta.get("tool_calls"))
-        self.begun = self.begun or bool(text or self._refusal or delta.get("tool_calls"))
+        is_piece = bool(text or refusal or delta.get("tool_calls"))
+        self.begun = self.begun or is_piece
         if text:
             self._show(text)
+        return is_piece
 
     def _show(self, text: str) -> None:
         """Some servers split a character outside the basic plane into two chunks with half a pair each."""
@@ -97,6 +122,11 @@ def _content(value: object) -> str:
         return value
     parts = [part for part in value if isinstance(part, Mapping)] if isinstance(value, list) else []
     return "".join(_content(part.get("text")) for part in parts if part.get("type") in ("text", None))
+
+
+def _finish(value: object) -> str:
+    finish = value.lower() if isinstance(value, str) else ""
+    return "" if finish in _NOT_SAID else finish
 
 
 def _usage(value: object) -> Usage | None:

@@ -18,13 +18,19 @@ class _Growing:
 class Calls:
     """Collects what stands in `tool_calls`, of deltas or of a whole message.
 
-    Providers differ: indexes are missing or all 0, ids are missing, repeated in each piece or the
-    same for all calls, several calls grow at once, arguments come whole and even as an object.
+    Providers differ: indexes are missing or all 0, ids are missing, repeated in each piece, made up anew
+    for each piece or the same for all calls, several calls grow at once, arguments come whole and even as
+    an object, and some begin with an empty object that is none of them.
     """
 
     def __init__(self) -> None:
         self._calls: list[_Growing] = []
         self._by_index: dict[object, _Growing] = {}
+
+    @property
+    def any(self) -> bool:
+        """Whether anything came that may be a call."""
+        return bool(self._calls)
 
     def add(self, pieces: object) -> None:
         """Take in the value of `tool_calls`; anything that is not a piece of a call is skipped."""
@@ -52,22 +58,40 @@ class Calls:
 
     def _add(self, index: object, call_id: str, function: Mapping[str, object]) -> None:
         name = _text(function.get("name"))
-        call = self._by_index.get(index)
-        if call is None or _another(call, call_id, name):
+        arguments = _arguments(function.get("arguments"))
+        call = self._growing(index, call_id, name)
+        if call is None or _another(call, call_id, name, arguments):
             call = _Growing(call_id)
             self._calls.append(call)
-            self._by_index[index] = call
+        self._by_index[index] = call
         call.id = call.id or call_id
         if name != call.name:  # some repeat the name in each piece, some send it in pieces
             call.name += name
-        call.arguments += _arguments(function.get("arguments"))
+        if call.arguments.strip() == "{}" and arguments.lstrip().startswith("{"):
+            call.arguments = ""  # it stood for "none yet"
+        call.arguments += arguments
+
+    def _growing(self, index: object, call_id: str, name: str) -> _Growing | None:
+        """The call that a piece may belong to: of the same index, of the same id, or the last one."""
+        if index is None and call_id:
+            same = [call for call in self._calls if call.id == call_id]
+            if same or (name and all(call.id for call in self._calls)):
+                return same[-1] if same else None
+        call = self._by_index.get(index)
+        if call is None and self._calls and not name and not call_id:
+            return self._calls[-1]
+        return call
 
 
-def _another(call: _Growing, call_id: str, name: str) -> bool:
-    """Whether a piece with the same index as this call begins another one."""
-    if call_id and call.id and call_id != call.id:
-        return True
-    return bool(name and call.arguments) and (name != call.name or _is_whole(call.arguments))
+def _another(call: _Growing, call_id: str, name: str, arguments: str) -> bool:
+    """Whether a piece that may belong to this call begins another one: none does that without a name."""
+    if not name:
+        return False
+    if name != call.name:
+        return bool(call.arguments) or bool(call.name and call_id and call.id and call_id != call.id)
+    if call.arguments.strip() == "{}" and call_id == call.id != "" and arguments.lstrip().startswith("{"):
+        return False
+    return bool(call.arguments) and _is_whole(call.arguments)
 
 
 def _is_whole(arguments: str) -> bool:

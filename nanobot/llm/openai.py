@@ -105,21 +105,31 @@ class OpenAIModel:
 
     async def _read(self, chunks: AsyncGenerator[bytes], answer: GrowingAnswer, limit: Limit) -> None:
         async with aclosing(payloads(chunks)) as events:
-            async for payload in events:
+            await self._take(events, answer, limit)
+            if answer.finished:
+                async with time_limit(self._clock, GRACE):
+                    async for payload in events:
+                        answer.add(payload)
+                        if not answer.finished:
+                            break
+            if not answer.finished:  # it went on behind what was called its end
                 limit.progress()
-                if _is_error(payload):
-                    raise failure(None, payload, {}, self._clock.now())
-                answer.add(payload)
-                if answer.finished:
-                    break
-            if not answer.finished:
+                await self._take(events, answer, limit)
+            if not answer.has_finish:
                 raise LLMError("cut" if answer.begun else "empty", "the stream ended without a finish_reason")
-            async with time_limit(self._clock, GRACE):
-                async for payload in events:
-                    answer.add(payload)
         async with time_limit(self._clock, DRAIN):
             async for _ in chunks:
                 pass
+
+    async def _take(self, events: AsyncGenerator[Json], answer: GrowingAnswer, limit: Limit) -> None:
+        """Let the answer grow to what may be believed to be its end, or to the end of the stream."""
+        async for payload in events:
+            limit.progress()
+            if _is_error(payload):
+                raise failure(None, payload, {}, self._clock.now())
+            answer.add(payload)
+            if answer.finished:
+                return
 
     def _options(self, request: Request) -> Json:
         limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"

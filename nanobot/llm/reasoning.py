@@ -43,6 +43,11 @@ class Visible:
         """Everything that was shown and is not void."""
         return "".join(self._parts)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing came that may be part of the answer."""
+        return not self.text.strip() and (self._reasoning or not self._pending.strip())
+
     def feed(self, piece: str) -> None:
         """Show what is certain by now."""
         self._pending += piece

@@ -6,7 +6,10 @@ from datetime import UTC, datetime
 import pytest
 
 from nanobot.errors import LLMError, LLMErrorKind
+from nanobot.llm.answer import GrowingAnswer
 from nanobot.llm.openai import GRACE, OpenAIModel
+from nanobot.llm.reasoning import Visible
+from nanobot.llm.seen import Seen
 from tests.fakes.clock import FakeClock
 from tests.fakes.openai_answers import (
     Answer,
@@ -14,6 +17,7 @@ from tests.fakes.openai_answers import (
     Ping,
     Reset,
     Send,
+    Wait,
     beginning,
     call,
     chunks,
@@ -255,6 +259,75 @@ class TestBrokenOff:
             clock.advance(GRACE)
         assert (await task).text == "Whole."
         assert len(server.requests) == 1
+
+
+def ended(delta: dict[str, object], finish: str = "stop") -> dict[str, object]:
+    """A chunk that says that it is the last one."""
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+
+class TestEndsThatAreNone:
+    @pytest.mark.parametrize("finish", ["stop", "null", "tool_calls"])
+    async def test_text_behind_an_end_belongs_to_the_answer_however_slowly_it_comes(
+        self, model: OpenAIModel, server: FakeOpenAI, clock: FakeClock, watcher: Watcher, finish: str
+    ) -> None:
+        pieces = ["The answer", " is forty-", "two, and ", "so on."]
+        gates = [asyncio.Event() for _ in pieces]
+        parts = [
+            (event(ended({"content": piece}, finish)), Wait(gate)) for piece, gate in zip(pieces, gates, strict=True)
+        ]
+        server.will(Answer((*(part for pair in parts for part in pair), event(ended({})), event("[DONE]"))))
+        task = asyncio.create_task(model.complete(question(), watcher))
+        for number, gate in enumerate(gates, 1):
+            await watcher.until(lambda number=number: watcher.screen == "".join(pieces[:number]))  # type: ignore[misc]
+            clock.advance(GRACE * 0.9 if number == 1 else GRACE * 5)
+            gate.set()
+        assert (await task).text == "".join(pieces)
+        assert len(server.requests) == 1
+
+    async def test_an_answer_that_stops_growing_behind_an_end_that_was_none_is_asked_for_again(
+        self, model: OpenAIModel, server: FakeOpenAI, clock: FakeClock, watcher: Watcher
+    ) -> None:
+        halves = [event(ended({"content": "Half "})), event(ended({"content": "an ans"}))]
+        server.will(Answer((*halves, Hang())), say("Whole."))
+        task = asyncio.create_task(model.complete(question(), watcher))
+        await watcher.until(lambda: watcher.screen == "Half an ans")
+        clock.advance(60)
+        assert (await task).text == "Whole."
+
+    @pytest.mark.parametrize(
+        "thought",
+        [
+            {"reasoning_content": "hm"},
+            {"reasoning": "hm"},
+            {"content": "<think>hm"},
+            {"content": ""},
+            {"role": "assistant"},
+        ],
+    )
+    async def test_thoughts_are_no_answer_that_could_have_ended(
+        self, model: OpenAIModel, server: FakeOpenAI, watcher: Watcher, thought: dict[str, object]
+    ) -> None:
+        growing = GrowingAnswer(Visible(Seen(watcher)))
+        growing.add(ended(thought))
+        assert not growing.finished
+        close = "</think>" if "<think>" in str(thought) else ""
+        server.will(Answer((event(ended(thought)), event(ended({"content": f"{close}Hello"})), event("[DONE]"))))
+        assert (await model.complete(question(), watcher)).text == "Hello"
+
+    async def test_thoughts_between_a_remark_and_a_call_end_nothing(self, watcher: Watcher) -> None:
+        growing = GrowingAnswer(Visible(Seen(watcher)))
+        growing.add(ended({"content": "Let me see."}, ""))
+        growing.add(ended({"reasoning_content": "the file first"}))
+        assert not growing.finished
+        growing.add(ended({"tool_calls": [{"id": "a", "function": {"name": "ls", "arguments": "{}"}}]}, "tool_calls"))
+        assert [c.name for c in growing.reply("main", ()).tool_calls] == ["ls"]
+
+    async def test_an_end_behind_the_thoughts_of_an_answer_at_the_limit_is_one(self, watcher: Watcher) -> None:
+        growing = GrowingAnswer(Visible(Seen(watcher)))
+        growing.add(ended({"reasoning_content": "hm"}, ""))
+        growing.add(ended({}, "length"))
+        assert growing.finished
 
 
 class TestUnreachable:

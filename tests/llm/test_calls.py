@@ -61,6 +61,18 @@ TWO = [("a", "read", '{"x":1}'), ("b", "read", '{"x":2}')]
         pytest.param([[piece("0", "a", "re", "")], [piece("0", None, "ad", "")], [piece("0", None, None, '{"x":1}')],
                       [piece("1", "b", "read", '{"x":2}')]], id="the name in pieces"),
         pytest.param([[piece(7, "a", "read", '{"x":1}')], [piece(-1, "b", "read", '{"x":2}')]], id="odd indexes"),
+        pytest.param([[piece(0, "a", "read", "{}")], [piece(0, None, None, '{"x"')], [piece(0, None, None, ":1}")],
+                      [piece(1, "b", "read", "{}")], [piece(1, "b", "read", '{"x":2}')]], id="an empty object first"),
+        pytest.param([[piece(0, "a", "read", "{}")], [piece(0, "a", "read", '{"x"')], [piece(0, "a", "read", ":1}")],
+                      [piece(0, "b", "read", '{"x":2}')]], id="an empty object first, id and name in each piece"),
+        pytest.param([[piece(0, "a", "read", "")], [piece(0, "a2", None, '{"x"')], [piece(0, "a3", None, ":1}")],
+                      [piece(0, "b", "read", '{"x":')], [piece(0, "b2", None, "2}")]], id="a new id for each piece"),
+        pytest.param([[piece(0, "a", "read", "")], [piece(0, "a2", "read", '{"x"')], [piece(0, "a3", "read", ":1}")],
+                      [piece(1, "b", "read", '{"x":2}')]], id="a new id and the name in each piece"),
+        pytest.param([[piece(0, "a", "read", "")], [piece(None, None, None, '{"x"')], [piece(None, None, None, ":1}")],
+                      [piece(1, "b", "read", '{"x":2}')]], id="the index in the first piece only"),
+        pytest.param([[piece(None, "a", "read", "")], [piece(None, "b", "read", "")], [piece(None, "a", None, '{"x":1}')],
+                      [piece(None, "b", None, '{"x":2}')]], id="no indexes, side by side, told apart by their ids"),
     ],
 )  # fmt: skip
 def test_pieces_find_their_call(deltas: list[list[dict[str, Any]]]) -> None:
@@ -81,6 +93,17 @@ def test_calls_with_the_same_id_are_told_apart() -> None:
 def test_two_whole_calls_without_any_mark_are_two() -> None:
     deltas = [[piece(0, None, "read", '{"x":1}')], [piece(0, None, "read", '{"x":2}')], [piece(0, None, "ls", "{}")]]
     assert [c[1:] for c in collected(*deltas)] == [("read", '{"x":1}'), ("read", '{"x":2}'), ("ls", "{}")]
+
+
+def test_an_empty_object_alone_is_the_arguments_and_two_objects_stay_two() -> None:
+    assert collected([piece(0, "a", "now", "{}")]) == [("a", "now", "{}")]
+    assert collected([piece(0, "a", "now", "{}")], [piece(0, None, None, "")]) == [("a", "now", "{}")]
+    assert collected([piece(0, "a", "read", '{"x":1}')], [piece(0, None, None, '{"x":2}')])[0][2] == '{"x":1}{"x":2}'
+
+
+def test_calls_of_several_tools_with_one_index_and_no_arguments_yet_are_several() -> None:
+    deltas = [piece(0, "a", "read", ""), piece(0, "b", "write", ""), piece(0, "b", None, '{"x":2}')]
+    assert collected(deltas) == [("a", "read", "{}"), ("b", "write", '{"x":2}')]
 
 
 @pytest.mark.parametrize(
