@@ -71,8 +71,9 @@ TWO = [("a", "read", '{"x":1}'), ("b", "read", '{"x":2}')]
                       [piece(1, "b", "read", '{"x":2}')]], id="a new id and the name in each piece"),
         pytest.param([[piece(0, "a", "read", "")], [piece(None, None, None, '{"x"')], [piece(None, None, None, ":1}")],
                       [piece(1, "b", "read", '{"x":2}')]], id="the index in the first piece only"),
-        pytest.param([[piece(None, "a", "read", "")], [piece(None, "b", "read", "")], [piece(None, "a", None, '{"x":1}')],
-                      [piece(None, "b", None, '{"x":2}')]], id="no indexes, side by side, told apart by their ids"),
+        pytest.param([[piece(None, "a", "read", "")], [piece(None, "b", "read", "")],
+                      [piece(None, "a", None, '{"x":1}')], [piece(None, "b", None, '{"x":2}')]],
+                     id="no indexes, side by side, told apart by their ids"),
     ],
 )  # fmt: skip
 def test_pieces_find_their_call(deltas: list[list[dict[str, Any]]]) -> None:
