@@ -3,8 +3,9 @@
 import asyncio
 import json
 import logging
+import re
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal, Protocol
 
@@ -21,11 +22,30 @@ MAX_CONTINUATIONS = 3
 MAX_SAME_FAILURES = 2
 """After so many steps in which the model makes the same unusable calls, asking again is in vain."""
 
+MAX_STALE = 3
+"""After so many steps in a row that brought nothing new, a call that was made before is not made again."""
+
+MAX_REFUSED = 2
+"""After so many steps of calls that were not made again, the turn ends."""
+
 CONTINUE = Message(role="user", content="Go on exactly where you stopped. Repeat nothing, add no introduction.")
 SUM_UP = Message(
     role="user",
     content="No more tools for this request. Say what you found and did so far, and what is left to do.",
 )
+CALL = Message(
+    role="user",
+    content="What you wrote looks like a tool call, but text is not carried out. To use a tool, make a real tool call "
+    "now. If the text was meant to be read as it is, write it again.",
+)
+REPEATED = (
+    "not run: you have made this same call several times in this turn, and its result was the same each time; "
+    "it stands above. Go on with that result: answer, or do something else."
+)
+
+_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")  # the name of a file with a long result has another one each time
+_NAMESPACE = re.compile(r"[.:/]+")
+_NOT_OF_NAMES = re.compile(r"<\||\s|[(\"'`]")
 
 
 class Run(Protocol):
@@ -69,7 +89,49 @@ class Outcome:
     text: str
     incomplete: Incomplete | None = None
     model: str = ""
-    trouble: Literal["stuck", "too_many_steps"] | None = None
+    trouble: Literal["stuck", "too_many_steps", "repeating", "written_call"] | None = None
+
+
+class RepetitionGuard:
+    """Calls and results of one turn; tells when calls only repeat what was had before.
+
+    A step is stale if each of its calls was made before and had the same result. Calls that poll for something
+    that changes are never stale, and neither are those made again after something else was done.
+    """
+
+    def __init__(self) -> None:
+        self._made: set[tuple[str, str]] = set()
+        self._seen: set[tuple[str, str, str]] = set()
+        self._stale = 0
+        self._refused = 0
+
+    @property
+    def has_refused(self) -> bool:
+        """Whether the step at hand was not run."""
+        return self._refused > 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the model was told often enough."""
+        return self._refused >= MAX_REFUSED
+
+    def refuses(self, calls: Sequence[ToolCall]) -> bool:
+        """Whether a step of these calls is not to be run, since it would only repeat others."""
+        refused = self._stale >= MAX_STALE and all(_same(call) in self._made for call in calls)
+        self._refused = self._refused + 1 if refused else 0
+        return refused
+
+    def note(self, calls: Sequence[ToolCall], results: Sequence[str]) -> None:
+        """Take in a step that was run."""
+        seen = {(*_same(call), _ID.sub("", result)) for call, result in zip(calls, results, strict=True)}
+        self._stale = self._stale + 1 if seen <= self._seen else 0
+        self._seen |= seen
+        self._made |= {_same(call) for call in calls}
+
+
+def _same(call: ToolCall) -> tuple[str, str]:
+    """What makes two calls the same: the order of their arguments does not tell them apart."""
+    return call.name, json.dumps(json.loads(call.arguments), sort_keys=True)
 
 
 class Loop:
@@ -84,30 +146,46 @@ class Loop:
     async def run(self, run: Run) -> Outcome:
         """Raises LLMError when the model gives no answer; what was said until then is recorded."""
         unusable: list[Sequence[ToolCall]] = []  # the calls of the last steps, if none of them could be run
+        repetition = RepetitionGuard()
+        hint: Sequence[Message] = ()  # for the next request only; once in a turn
+        was_told = False
         for _ in range(self._max_steps):
             await run.join_waiting()
-            reply = await self._answer(run)
+            reply = await self._answer(run, hint)
             if not reply.tool_calls:
-                return await self._finish(run, reply)
-            if await self._run_tools(run, reply):
+                if reply.written_call is None or (was_told and reply.written_call == "fenced"):
+                    return await self._finish(run, reply)
+                run.stream.restart()
+                if was_told:
+                    return Outcome("", trouble="written_call")
+                hint, was_told = (Message(role="assistant", content=reply.text), CALL), True
+                continue
+            hint = ()
+            if await self._run_tools(run, reply, repetition):
                 unusable.clear()
+                if repetition.is_over:
+                    return await self._sum_up(run, "repeating")
                 continue
             unusable.append([ToolCall("", call.name, call.arguments) for call in reply.tool_calls])
             if unusable[-MAX_SAME_FAILURES:] == [unusable[-1]] * MAX_SAME_FAILURES:
                 return Outcome("", trouble="stuck")
+        return await self._sum_up(run, "too_many_steps")
+
+    async def _sum_up(self, run: Run, why: Literal["too_many_steps", "repeating"]) -> Outcome:
+        """Ask for an answer without tools; if there is none, say why the turn ends."""
         reply = await self._ask(run, [*await run.messages(), SUM_UP], may_call=False)
-        if not reply.text:
-            return Outcome("", trouble="too_many_steps")
+        if not reply.text or reply.written_call:
+            return Outcome("", trouble=why)
         return await self._finish(run, reply)
 
-    async def _answer(self, run: Run) -> Reply:
+    async def _answer(self, run: Run, hint: Sequence[Message]) -> Reply:
         """Ask; once more with less in view if that was more than the model can read."""
         try:
-            return await self._ask(run, await run.messages(), may_call=True)
+            return await self._ask(run, [*await run.messages(), *hint], may_call=True)
         except LLMError as error:
             if error.kind != "context" or not await run.shrink():
                 raise
-        return await self._ask(run, await run.messages(), may_call=True)
+        return await self._ask(run, [*await run.messages(), *hint], may_call=True)
 
     async def _ask(
         self, run: Run, messages: Sequence[Message], *, may_call: bool, stream: Stream | None = None
@@ -143,9 +221,10 @@ class Loop:
         )
         return Outcome(text, incomplete, reply.model)
 
-    async def _run_tools(self, run: Run, reply: Reply) -> bool:
+    async def _run_tools(self, run: Run, reply: Reply, repetition: RepetitionGuard) -> bool:
         """Run a step's calls, those that only read side by side; whether any could be run at all."""
-        parsed = [(call, _arguments(call, cut=reply.finish == "length")) for call in reply.tool_calls]
+        named = [replace(call, name=self._known(call.name)) for call in reply.tool_calls]
+        parsed = [(call, self._arguments(call, cut=reply.finish == "length")) for call in named]
         calls = [ToolCall(call.id, call.name, _as_object(call, arguments)) for call, arguments in parsed]
         await run.record(
             Message(
@@ -156,14 +235,22 @@ class Loop:
                 model=reply.model or None,
             )
         )
+        can_run = [call for call, (_, arguments) in zip(calls, parsed, strict=True) if isinstance(arguments, dict)]
+        if len(can_run) == len(calls) and repetition.refuses(calls):
+            parsed = [(call, REPEATED) for call in named]
+        results: list[str] = []
         for reads_only, group in groupby(parsed, key=lambda item: self._reads_only(item[0])):
             batch = list(group)
             size = len(batch) if reads_only else 1
             for start in range(0, len(batch), size):
-                await _side_by_side(self._run_one(run, call, args) for call, args in batch[start : start + size])
-        return any(isinstance(arguments, dict) for _, arguments in parsed)
+                results += await _side_by_side(
+                    self._run_one(run, call, args) for call, args in batch[start : start + size]
+                )
+        if can_run and not repetition.has_refused:
+            repetition.note(calls, results)
+        return bool(can_run)
 
-    async def _run_one(self, run: Run, call: ToolCall, arguments: dict[str, object] | str) -> None:
+    async def _run_one(self, run: Run, call: ToolCall, arguments: dict[str, object] | str) -> str:
         if isinstance(arguments, str):
             result = ToolResult(f"Error: {arguments}")
         else:
@@ -173,6 +260,7 @@ class Loop:
                 role="tool", content=result.text, origin=result.origin, tool_call_id=call.id, files=tuple(result.files)
             )
         )
+        return result.text
 
     async def _result(self, run: Run, call: ToolCall, arguments: Mapping[str, object]) -> ToolResult:
         tool = self._tools.get(call.name)
@@ -186,6 +274,18 @@ class Loop:
         except Exception:
             log.exception("tool %s failed", call.name)
             return ToolResult(f"Error: {call.name} failed for a reason of its own; the log has the details.")
+
+    def _known(self, name: str) -> str:
+        """The tool that a model means by a name: some put a namespace before it, or control tokens behind it."""
+        if name in self._tools:
+            return name
+        plain = re.sub(r":\d+$", "", _NOT_OF_NAMES.split(name.strip("\"'` \n"))[0])
+        return next((known for known in (plain, _NAMESPACE.split(plain)[-1]) if known in self._tools), name)
+
+    def _arguments(self, call: ToolCall, *, cut: bool) -> dict[str, object] | str:
+        tool = self._tools.get(call.name)
+        needs_none = tool is not None and not tool.spec.parameters.get("required")
+        return _arguments(call, cut=cut, needs_none=needs_none)
 
     def _reads_only(self, call: ToolCall) -> bool:
         tool = self._tools.get(call.name)
@@ -207,8 +307,11 @@ class _Continued:
         self._stream.text(self._so_far)
 
 
-def _arguments(call: ToolCall, *, cut: bool) -> dict[str, object] | str:
-    """The arguments of a call, or why it must not be run. What was cut off is never repaired and run."""
+def _arguments(call: ToolCall, *, cut: bool, needs_none: bool) -> dict[str, object] | str:
+    """The arguments of a call, or why it must not be run. What was cut off is never repaired and run.
+
+    JSON text of JSON text of an object is that object; null is none, for a tool that needs none.
+    """
     if cut:
         return (
             f"the output limit cut this call to {call.name} off, so it was not run. "
@@ -216,9 +319,13 @@ def _arguments(call: ToolCall, *, cut: bool) -> dict[str, object] | str:
         )
     try:
         arguments = json.loads(call.arguments or "{}", parse_constant=_refuse)
+        if isinstance(arguments, str) and arguments.lstrip().startswith("{"):
+            arguments = json.loads(arguments, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         start = call.arguments[:200]
         return f"the arguments of {call.name} are not valid JSON ({error}), so it was not run. They began: {start}"
+    if arguments in (None, "") and needs_none:
+        return {}
     if not isinstance(arguments, dict):
         return (
             f"the arguments of {call.name} must be a JSON object, so it was not run. They were: {call.arguments[:200]}"
@@ -228,9 +335,9 @@ def _arguments(call: ToolCall, *, cut: bool) -> dict[str, object] | str:
 
 def _as_object(call: ToolCall, arguments: dict[str, object] | str) -> str:
     """What is stored and sent back must be JSON of an object, or endpoints refuse the conversation for ever."""
-    if not isinstance(arguments, dict) or not call.arguments.strip():
+    if not isinstance(arguments, dict) or not arguments:
         return "{}"
-    if r"\ud" not in call.arguments.lower():
+    if call.arguments.lstrip().startswith("{") and r"\ud" not in call.arguments.lower():
         return call.arguments
     text = json.dumps(arguments, ensure_ascii=False)  # Python reads half a surrogate pair, strict parsers do not
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -241,10 +348,10 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
 
 
-async def _side_by_side(work: Iterable[Coroutine[None, None, None]]) -> None:
+async def _side_by_side(work: Iterable[Coroutine[None, None, str]]) -> list[str]:
     try:
         async with asyncio.TaskGroup() as tasks:
-            for one in work:
-                tasks.create_task(one)
+            running = [tasks.create_task(one) for one in work]
     except BaseExceptionGroup as group:
         raise group.exceptions[0] from None
+    return [task.result() for task in running]

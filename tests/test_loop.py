@@ -1,15 +1,19 @@
 """Ask, run tools, ask again, until it answers."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
 
 import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Origin
 from nanobot.errors import LLMError, LLMErrorKind
 from nanobot.history import legal
-from nanobot.loop import CONTINUE, Loop, Outcome
+from nanobot.ids import new_id
+from nanobot.loop import CALL, CONTINUE, MAX_REFUSED, MAX_STALE, REPEATED, Loop, Outcome
 from nanobot.messages import Address
-from nanobot.ports import Caller, Reply, Request, Stream, Tool
+from nanobot.ports import Caller, Reply, Request, Stream, Tool, ToolResult, ToolSpec
 from nanobot.transcript import Message, ToolCall
 from tests.fakes.llm import ScriptedLLM, calls, says
 from tests.fakes.tools import Echo
@@ -72,6 +76,12 @@ class Recording:
         return [message.content for message in self.recorded if message.role == "tool"]
 
 
+def needy() -> Echo:
+    tool = Echo("needy")
+    tool.spec = ToolSpec("needy", "Say it back.", {"type": "object", "required": ["text"]}, reads_only=True)
+    return tool
+
+
 async def run(llm: ScriptedLLM, *tools: Tool, turn: Recording | None = None, max_steps: int = 40) -> Outcome:
     return await Loop(llm, tools, max_steps=max_steps).run(turn or Recording())
 
@@ -112,19 +122,21 @@ async def test_calls_that_only_read_run_side_by_side_and_others_one_by_one() -> 
         (calls("echo", '{"fail": "bug"}'), "the log has the details"),
         (calls("echo", '{"text": "li'), "not valid JSON"),
         (calls("echo", "[1]"), "must be a JSON object"),
-        (calls("echo", "null"), "must be a JSON object"),
+        (calls("needy", "null"), "must be a JSON object"),
+        (calls("echo", '"\\"text\\""'), "must be a JSON object"),
+        (calls("echo", '"{\\"text"'), "not valid JSON"),
         (calls("echo", '{"text": "half"}', finish="length"), "cut this call"),
     ],
 )
 async def test_what_goes_wrong_with_a_call_is_told_to_the_model(call: Reply, told: str) -> None:
     turn = Recording()
 
-    assert await run(ScriptedLLM(call, says("I see")), Echo(), turn=turn) == Outcome("I see", model="scripted")
+    assert await run(ScriptedLLM(call, says("I see")), Echo(), needy(), turn=turn) == Outcome("I see", model="scripted")
     assert told in (turn.results[0] or "")
     assert "secret detail" not in (turn.results[0] or "")
 
 
-@pytest.mark.parametrize("arguments", ['{"path": "notes.md", "content": "line', "[]", "null"])
+@pytest.mark.parametrize("arguments", ['{"path": "notes.md", "content": "line', "[]", "1"])
 async def test_a_broken_call_is_neither_run_nor_stored_broken(arguments: str) -> None:
     echo, turn = Echo(), Recording()
     await run(ScriptedLLM(calls("echo", arguments), says("ok")), echo, turn=turn)
@@ -133,12 +145,141 @@ async def test_a_broken_call_is_neither_run_nor_stored_broken(arguments: str) ->
     assert turn.recorded[1].tool_calls[0].arguments == "{}"
 
 
-async def test_a_tool_without_arguments_runs_with_none() -> None:
+@pytest.mark.parametrize("arguments", ["", "null", '""', '"{}"', "{ }"])
+async def test_a_tool_without_arguments_runs_with_none(arguments: str) -> None:
     echo, turn = Echo(), Recording()
-    await run(ScriptedLLM(calls("echo", ""), says("ok")), echo, turn=turn)
+    await run(ScriptedLLM(calls("echo", arguments), says("ok")), echo, turn=turn)
 
     assert echo.calls == [{}]
     assert turn.recorded[1].tool_calls[0].arguments == "{}"
+
+
+@pytest.mark.parametrize("arguments", ['{"text": "hi"}', '"{\\"text\\": \\"hi\\"}"', ' {"text":"hi"}'])
+async def test_arguments_in_arguments_are_unwrapped_once_and_stored_as_an_object(arguments: str) -> None:
+    echo, turn = Echo(), Recording()
+    await run(ScriptedLLM(calls("echo", arguments), says("ok")), echo, turn=turn)
+
+    assert echo.calls == [{"text": "hi"}]
+    assert json.loads(turn.recorded[1].tool_calls[0].arguments) == {"text": "hi"}
+    await run(ScriptedLLM(calls("echo", json.dumps(json.dumps(arguments))), says("ok")), echo)
+    assert len(echo.calls) == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["functions.echo", "default_api.echo", "default_api:echo", "functions.echo:0", "echo<|channel|>commentary",
+     " echo\n", "tools/echo", "echo()", "functions::echo", "`echo`", "repo.tools.echo<|constrain|>json"],
+)  # fmt: skip
+async def test_a_name_with_something_around_it_is_understood_and_stored_as_it_should_be(name: str) -> None:
+    echo, turn = Echo(), Recording()
+    await run(ScriptedLLM(calls(name, '{"text": "hi"}'), says("ok")), echo, turn=turn)
+
+    assert echo.calls == [{"text": "hi"}]
+    assert turn.recorded[1].tool_calls[0].name == "echo"
+
+
+async def test_a_tool_whose_name_has_a_dot_goes_before_one_that_ends_alike() -> None:
+    plain, dotted = Echo(), Echo("home.echo")
+    await run(ScriptedLLM(calls("home.echo"), calls("echoes"), calls("my_echo"), says("ok")), plain, dotted)
+
+    assert (len(plain.calls), len(dotted.calls)) == (0, 1)
+
+
+class Counting(Echo):
+    """Has another result each time, from a certain call on."""
+
+    def __init__(self, start: int = 0) -> None:
+        super().__init__("count", reads_only=False)
+        self._start = start
+
+    async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
+        await super().run(arguments, caller)
+        return ToolResult(f"{max(0, len(self.calls) - self._start)} in notes/{new_id()}.txt")
+
+
+async def test_a_call_that_brings_nothing_new_is_soon_made_no_more_and_ends_the_turn() -> None:
+    echo, turn, llm = Echo(), Recording(), ScriptedLLM(calls("echo", '{"text": "x"}'))
+
+    assert (await run(llm, echo, turn=turn)).trouble == "repeating"
+    assert len(echo.calls) == MAX_STALE + 1
+    assert [REPEATED in (result or "") for result in turn.results] == [False] * (MAX_STALE + 1) + [True] * MAX_REFUSED
+    assert len(llm.requests) == MAX_STALE + 1 + MAX_REFUSED + 1
+    assert not llm.requests[-1].may_call
+
+
+async def test_a_model_that_heeds_the_hint_goes_on() -> None:
+    same, other = calls("echo", '{"text": "x"}'), calls("echo", '{"text": "y"}')
+    echo, llm = Echo(), ScriptedLLM(*[same] * (MAX_STALE + 2), other, *[same] * MAX_STALE, says("done"))
+
+    assert (await run(llm, echo)).text == "done"
+    assert len(echo.calls) == 2 * MAX_STALE + 2
+
+
+async def test_a_circle_of_calls_is_seen_as_one_whatever_the_order_of_arguments() -> None:
+    one, two = calls("echo", '{"text": "x", "more": 1}'), calls("echo", '{"text": "y"}')
+    turned = calls("echo", '{"more":1,"text":"x"}')
+    echo, llm = Echo(), ScriptedLLM(*[one, two, turned, two] * 4)
+
+    assert (await run(llm, echo)).trouble == "repeating"
+    assert len(echo.calls) == 2 + MAX_STALE
+
+
+async def test_a_poll_goes_on_as_long_as_something_changes() -> None:
+    poll = calls("count")
+    assert (await run(ScriptedLLM(*[poll] * 20, says("ready")), Counting())).text == "ready"
+    assert (await run(ScriptedLLM(*[poll] * 20, says("ready")), Counting(start=100))).trouble == "repeating"
+
+
+async def test_the_same_check_after_each_change_is_no_repetition() -> None:
+    steps = [step for n in range(8) for step in (calls("echo", f'{{"text": "{n}"}}'), calls("count"))]
+    counting = Counting(start=100)
+
+    assert (await run(ScriptedLLM(*steps, says("done")), Echo(), counting)).text == "done"
+    assert len(counting.calls) == 8
+
+
+async def test_a_call_that_keeps_failing_the_same_way_is_repetition_too() -> None:
+    turn = Recording()
+
+    assert (await run(ScriptedLLM(calls("nope")), Echo(), turn=turn)).trouble == "repeating"
+    assert len(turn.results) == MAX_STALE + 1 + MAX_REFUSED
+
+
+def written(text: str, how: Literal["bare", "fenced"] = "bare") -> Reply:
+    return replace(says(text), written_call=how)
+
+
+async def test_a_model_that_writes_a_call_is_told_once_and_the_text_is_not_kept() -> None:
+    turn = Recording()
+    turn.stream = watching = Watching()
+    llm = ScriptedLLM(written("I will. {}"), calls("echo", '{"text": "hi"}'), says("done"))
+
+    assert (await run(llm, Echo(), turn=turn)).text == "done"
+    assert [(m.role, m.content) for m in turn.recorded] == [
+        ("user", "go"),
+        ("assistant", None),
+        ("tool", "hi"),
+        ("assistant", "done"),
+    ]
+    assert [m.content for m in llm.requests[1].messages] == ["go", "I will. {}", CALL.content]
+    assert [m.content for m in llm.requests[2].messages] == ["go", None, "hi"]
+    assert watching.shown == "done"
+
+
+async def test_a_model_that_goes_on_writing_calls_ends_the_turn_with_a_sentence() -> None:
+    turn = Recording()
+    turn.stream = watching = Watching()
+
+    assert await run(ScriptedLLM(written("{}")), Echo(), turn=turn) == Outcome("", trouble="written_call")
+    assert (len(turn.recorded), watching.shown) == (1, "")
+
+
+async def test_an_example_in_a_code_block_is_an_answer_when_it_is_said_again() -> None:
+    turn, llm = Recording(), ScriptedLLM(written("For example: …", "fenced"))
+
+    assert (await run(llm, Echo(), turn=turn)).text == "For example: …"
+    assert len(llm.requests) == 2
+    assert turn.recorded[-1].content == "For example: …"
 
 
 async def test_a_model_that_repeats_the_same_broken_call_is_stopped() -> None:

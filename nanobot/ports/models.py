@@ -54,7 +54,8 @@ class Reply:
 
     `finish` is "length" when the output limit cut it; then the last tool call may be cut, too.
     A call whose arguments are not JSON of an object keeps the text it came with. `model` is the name
-    of the preset that answered.
+    of the preset that answered. `written_call`: the text holds a call that cannot be carried out as one,
+    "bare" (it is for no person to read) or "fenced" (in a code block at its end, perhaps an example).
     """
 
     text: str
@@ -62,6 +63,7 @@ class Reply:
     finish: Literal["stop", "length"] = "stop"
     usage: Usage | None = None
     model: str = ""
+    written_call: Literal["bare", "fenced"] | None = None
 
 
 class Stream(Protocol):

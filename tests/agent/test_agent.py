@@ -238,7 +238,7 @@ async def test_the_window_moves_by_a_good_piece_and_then_rests(tmp_path: Path) -
 
 async def test_a_long_tool_stretch_ends_well_in_a_small_window(tmp_path: Path) -> None:
     info = ModelInfo("small", "small", 8000, 1000)
-    steps = [calls("echo", f'{{"text": "{"word " * 200}"}}', call_id=f"c{n}") for n in range(30)]
+    steps = [calls("echo", f'{{"text": "{n} {"word " * 200}"}}', call_id=f"c{n}") for n in range(30)]
     script = ScriptedLLM(*steps, says("done"), info=info)
     async with Bot(tmp_path, script, tools=[Echo()]).running() as bot:
         assert (await bot.ask("the task")).text == "done"
