@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from nanobot.cli.settings import config_of, home_of
 from nanobot.errors import NanobotError
-from nanobot.memory.redaction import redact
+from nanobot.memory.secrets import redact
 from nanobot.ops.logs import Mask
 from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER
 

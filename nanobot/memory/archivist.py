@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from nanobot.authority import Scope, least
 from nanobot.memory.minutes import Entry, Scribe, origin_of, plain
 from nanobot.memory.pieces import Stretch, first_piece
-from nanobot.memory.redaction import redact
+from nanobot.memory.secrets import redact
 from nanobot.memory.slot import Slot
 from nanobot.memory.summariser import Summariser
 from nanobot.memory.summary import FactRead, Summary, is_supported

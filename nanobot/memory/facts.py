@@ -11,13 +11,12 @@ from nanobot.errors import VersionError
 from nanobot.i18n import Language, language_of, say
 from nanobot.memory.clean import cleaned
 from nanobot.memory.commits import Commit, Operation
-from nanobot.memory.guard import refusal
 from nanobot.memory.index import lines_of, newline_of, split, without_index
 from nanobot.memory.keeping import Asked, Keeping
 from nanobot.memory.markdown import headings
 from nanobot.memory.notebook import Notebook
 from nanobot.memory.rules import is_order
-from nanobot.memory.secret_forms import SecretKind
+from nanobot.memory.secrets import SecretKind, refusal
 from nanobot.ports import Clock, Edit, MemoryStore
 
 HEADINGS: Mapping[Language, str] = {"en": "Remembered", "zh": "记住的事"}

@@ -1,19 +1,11 @@
-"""What must not get into memory."""
+"""Refusal of what must not get into memory."""
 
-from nanobot.memory.clean import cleaned, is_treacherous, narrow
-from nanobot.memory.secret_forms import SecretKind, secrets_in
-
-
-def refusal(text: str) -> SecretKind | None:
-    """The kind of secret that a text holds, or None. Ids, hashes and talk about passwords are no secrets.
-
-    Invisible characters and wide letters hide nothing. Takes about 1 ms for 2,000 characters.
-    """
-    return next((secret.kind for secret in secrets_in(narrow(cleaned(text)))), None)
+from nanobot.memory.clean import is_treacherous
+from nanobot.memory.secrets import refusal
 
 
 def objection(text: str) -> str | None:
-    """Why a text must not be written where things are remembered, for the model that tried; None if it may."""
+    """Say why a text must not be written where things are remembered, for the model that tried; None if it may."""
     if kind := refusal(text):
         return (
             f"it holds what looks like a secret ({kind.replace('_', ' ')}), and memory is no place for secrets. "

@@ -14,7 +14,7 @@ from nanobot.memory.commits import parse
 from nanobot.memory.dream.ages import Ages
 from nanobot.memory.dream.editing import facts_of
 from nanobot.memory.facts import bare, compared
-from nanobot.memory.guard import refusal
+from nanobot.memory.secrets import refusal
 from nanobot.ports import Version
 from nanobot.workspace import is_note, scope_of
 

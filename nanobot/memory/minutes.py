@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nanobot.authority import Origin, least
-from nanobot.memory.redaction import redact
+from nanobot.memory.secrets import redact
 from nanobot.messages import Quote
 from nanobot.transcript import Message
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from nanobot.agent.background import Background
 from nanobot.authority import Origin, Scope
 from nanobot.errors import LLMError, StoreError
-from nanobot.memory.redaction import REDACTED
+from nanobot.memory.secrets import REDACTED
 from nanobot.memory.setbacks import LEFT_ALONE, Setback
 from nanobot.messages import Quote
 from nanobot.ports import Episode, Fact, ModelInfo, Reply, Request, Stream

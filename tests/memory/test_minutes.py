@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from nanobot.authority import Origin
 from nanobot.memory.minutes import Scribe, numbered, origin_of, plain
-from nanobot.memory.redaction import REDACTED
+from nanobot.memory.secrets import REDACTED
 from nanobot.messages import Attachment, Quote, Sender
 from nanobot.transcript import Message, ToolCall
 

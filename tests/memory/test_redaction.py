@@ -1,8 +1,7 @@
 import pytest
 
 from nanobot.memory.clean import cleaned
-from nanobot.memory.guard import refusal
-from nanobot.memory.redaction import REDACTED, redact
+from nanobot.memory.secrets import REDACTED, redact, refusal
 from tests.memory.test_guard import HARMLESS, SECRETS
 
 

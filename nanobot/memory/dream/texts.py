@@ -8,8 +8,7 @@ from nanobot.memory.dream.head import body_of
 from nanobot.memory.dream.limits import Limits
 from nanobot.memory.dream.proposals import Proposal
 from nanobot.memory.dream.refused import Refused
-from nanobot.memory.guard import refusal
-from nanobot.memory.redaction import REDACTED, redact
+from nanobot.memory.secrets import REDACTED, redact, refusal
 
 _OUR_MARK = re.compile(
     r"<\s*/?\s*(?:[a-z]+(?:_[a-z]+)+|context|quoted|episodes?|history|memory|system|assistant|user|tool|instructions?)"

@@ -11,7 +11,7 @@ from nanobot.authority import Authority, may_touch
 from nanobot.errors import LLMError
 from nanobot.memory.note import Note
 from nanobot.memory.quiet import Quiet
-from nanobot.memory.redaction import redact
+from nanobot.memory.secrets import redact
 from nanobot.memory.section import fenced, prompt
 from nanobot.memory.shelves import Shelves
 from nanobot.ports import LLM, Request

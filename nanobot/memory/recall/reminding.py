@@ -10,7 +10,7 @@ from nanobot.memory.recall.choosing import Choice, Chooser
 from nanobot.memory.recall.memories import Memories
 from nanobot.memory.recall.question import read_question
 from nanobot.memory.recall.relevance import telling
-from nanobot.memory.redaction import redact
+from nanobot.memory.secrets import redact
 from nanobot.memory.section import fenced
 from nanobot.messages import InboundMessage
 from nanobot.ports import Clock, Hit, Said
