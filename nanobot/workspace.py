@@ -136,6 +136,11 @@ class Workspace:
         return self.state / "dreams.json"
 
     @property
+    def summaries(self) -> Path:
+        """The last failure to summarise what was said, since a summary last succeeded."""
+        return self.state / "summaries.json"
+
+    @property
     def sessions(self) -> Path:
         return self.root / "sessions"
 

@@ -1,6 +1,7 @@
 """What becomes of a conversation beyond its window."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nanobot.agent.background import Background
@@ -61,19 +62,19 @@ class Archive:
             await conversation.keep_last(IN_VIEW, await self.recollection.newest())
         return done
 
-    async def now(self, session: str) -> None:
+    async def now(self, session: str) -> Archiving:
         """Archive what was said in a session until now, unless a turn is at work in it or the model does not answer."""
         if self.consolidator.is_busy(session):
-            return
+            return Archiving(failure="turn")
         try:
-            await self.consolidator.archive(session, "", patient=False)
+            return await self.consolidator.archive(session, "", patient=False)
         except StoreError as error:
             log.warning("%s could not be archived: %s", session, error)
+            return Archiving(failure="disk")
 
-    async def all_now(self) -> None:
+    async def all_now(self) -> Sequence[Archiving]:
         """The same for every session. Raises StoreError if it cannot be told which they are."""
-        for session in await self.consolidator.owing():
-            await self.now(session)
+        return [await self.now(session) for session in await self.consolidator.owing()]
 
     def begin(self) -> None:
         """At the start of the program: archive in the background what has rested, or was cleared, meanwhile."""

@@ -8,8 +8,9 @@ from nanobot.config import Config
 from nanobot.lanes import Lanes
 from nanobot.memory.archivist import Archivist
 from nanobot.memory.consolidator import Consolidator
+from nanobot.memory.setbacks import Setbacks
 from nanobot.memory.summariser import Summariser
-from nanobot.ports import LLM, Clock, Episodes, SessionStore
+from nanobot.ports import LLM, Clock, DreamBook, Episodes, SessionStore
 from nanobot.tokens import TokenEstimator
 
 
@@ -24,7 +25,13 @@ def build_archivist(config: Config, clock: Clock, models: Models) -> Archivist:
 
 
 def build_archive(
-    config: Config, clock: Clock, models: Models, sessions: SessionStore, episodes: Episodes, lanes: Lanes
+    config: Config,
+    clock: Clock,
+    models: Models,
+    sessions: SessionStore,
+    episodes: Episodes,
+    book: DreamBook,
+    lanes: Lanes,
 ) -> Archive:
     """Windows that move, and what becomes of what leaves them."""
     background = Background(clock)
@@ -33,7 +40,7 @@ def build_archive(
         episodes,
         build_archivist(config, clock, models),
         background,
-        clock,
+        Setbacks(clock, book),
         rest=config.memory.archive_after,
         is_busy=lanes.is_busy,
     )

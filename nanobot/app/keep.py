@@ -51,8 +51,8 @@ def build_keep(ground: Ground) -> Keep:
     memories = build_memories(config, workspace, clock)
     fsync = config.sessions.fsync
     sessions = SessionManager(workspace, fsync=fsync, replay_bytes=replay_bytes(config), on_append=memories.appended)
-    episodes = History(workspace, fsync=fsync)
-    archive = build_archive(config, clock, models, sessions, episodes, lanes)
+    episodes, book = History(workspace, fsync=fsync), DreamFiles(workspace)
+    archive = build_archive(config, clock, models, sessions, episodes, book, lanes)
     documents = CachedDocuments()
 
     async def is_dreaming() -> bool:
@@ -64,7 +64,7 @@ def build_keep(ground: Ground) -> Keep:
     records = Records(sessions, episodes, ground.is_beside)
     memory = build_memory(config, workspace, clock, documents, records, is_dreaming, archive.consolidator.passage)
     mind = build_mind(config, models, archive.background, next_dream)
-    stores = Stores(episodes, sessions, memory.versions, DreamFiles(workspace))
+    stores = Stores(episodes, sessions, memory.versions, book)
     dream = build_dream(config, clock, mind, stores, memory.shelves, memories.refresh)
     schedule = build_schedule(config, workspace, clock, archive, dream)
     return Keep(lanes, models, sessions, episodes, documents, memories, archive, memory, dream, schedule)

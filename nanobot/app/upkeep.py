@@ -7,33 +7,42 @@ from nanobot.memory.commits import by_hand
 from nanobot.memory.versioned import WithoutIndex
 from nanobot.ops.checks.memory import Kept
 from nanobot.ops.clock import SystemClock
-from nanobot.ports import DreamRecord
+from nanobot.ports import DreamRecord, SummaryFailure
 from nanobot.store.dreams import DreamFiles
 from nanobot.store.history import bad_lines
 from nanobot.store.repo.versions import GitVersions
+from nanobot.store.sessions import SessionManager
 from nanobot.workspace import Workspace
 
 
 @dataclass(frozen=True)
 class Upkeep:
-    """How the history is and what git said of it, the lines of episodes that cannot be read, Dream, forgetting."""
+    """How the history is and what git said of it, the lines of episodes that cannot be read, Dream, forgetting.
+
+    `owed` conversations wait for a summary; the last try was `failed_summary`, if its kind is not "".
+    """
 
     history: Kept
     detail: str
     bad_lines: int
     dream: DreamRecord
     is_forgetting: bool
+    failed_summary: SummaryFailure
+    owed: int
 
 
 async def look_at_upkeep(workspace: Workspace) -> Upkeep:
     """Raises StoreError."""
-    history, detail = await _history(workspace)
+    (history, detail), book = await _history(workspace), DreamFiles(workspace)
+    failed = await book.summary_failure()
     return Upkeep(
         history,
         detail,
         await bad_lines(workspace),
-        await DreamFiles(workspace).read(),
+        await book.read(),
         is_forgetting=workspace.forgetting.exists(),
+        failed_summary=failed,
+        owed=len(await SessionManager(workspace).owed()) if failed.kind else 0,
     )
 
 

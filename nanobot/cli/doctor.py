@@ -76,7 +76,7 @@ def _checks(args: argparse.Namespace, loaded: "Loaded | ConfigError", language: 
         Check("doctor.workspace", lambda: files.workspace(workspace, template_folder())),
         Check("doctor.privacy", lambda: files.privacy((home.root, workspace))),
         Check("doctor.sessions", lambda: _look_at_sessions(workspace)),
-        Check("doctor.memory", lambda: _look_at_memory(workspace)),
+        Check("doctor.memory", lambda: _look_at_memory(workspace, language)),
         Check("doctor.disk", lambda: machine.disk(workspace)),
         Check("doctor.model", lambda: _look_at_model(args, loaded)),
         *platform_checks(args, language),
@@ -147,11 +147,13 @@ def _look_at_sessions(workspace: "Path") -> "Iterator[Finding]":
     yield from sessions.sessions(space.sessions, asyncio.run(rows()))
 
 
-def _look_at_memory(workspace: "Path") -> "Iterator[Finding]":
+def _look_at_memory(workspace: "Path", language: "Language") -> "Iterator[Finding]":
     import asyncio
 
     from nanobot.app.upkeep import look_at_upkeep
+    from nanobot.memory.setbacks import cause
     from nanobot.ops.checks import memory
+    from nanobot.ops.doctor import warning
     from nanobot.workspace import Workspace
 
     space = Workspace(workspace)
@@ -159,6 +161,9 @@ def _look_at_memory(workspace: "Path") -> "Iterator[Finding]":
         seen = asyncio.run(look_at_upkeep(space))
         git_dir = space.versions_aside if space.versions_aside.is_dir() else space.versions
         yield from memory.history(seen.history, seen.detail, git_dir)
+        if seen.failed_summary.kind and seen.owed:
+            at, reason = seen.failed_summary.at[:16].replace("T", " "), cause(seen.failed_summary.kind, language)
+            yield warning("consolidation.waits", count=seen.owed, at=at, reason=reason)
         yield from memory.upkeep(seen.bad_lines, space.history, seen.dream, is_forgetting=seen.is_forgetting)
 
 

@@ -4,16 +4,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 from nanobot.authority import Role
+from nanobot.commands.dream_shell import with_summaries
 from nanobot.commands.router import Answer, Call, Command
 from nanobot.commands.session import Lines
 from nanobot.ids import new_id
+from nanobot.memory.consolidator import Archiving
 from nanobot.memory.dream.diary import not_before
 from nanobot.memory.dream.dream import Dream
 from nanobot.messages import OutboundMessage
 
 Send = Callable[[OutboundMessage], Awaitable[None]]
 
-Archive = Callable[[str], Awaitable[object]]
+Archive = Callable[[str], Awaitable[Archiving]]
 
 NextAt = Callable[[datetime | None], datetime | None]
 """When it runs next by itself, or first at or after a moment; None: never, as things are."""
@@ -40,10 +42,11 @@ def dream_command(dream: Dream, send: Send, archive: Archive) -> Command:
                 text = call.say("dream.reading")
                 await send(OutboundMessage(id=new_id(), address=message.address, text=text, kind="notice"))
 
-        await archive(message.address.session_key)
+        archived = await archive(message.address.session_key)
         report = await dream.run("asked", reading)
         told = report.told(call.language, message.authority.scope)
-        return Answer(told, failed=report.outcome in _NO_SUCCESS)
+        answer = Answer(told, failed=report.outcome in _NO_SUCCESS)
+        return with_summaries(answer, [archived], report, call.language)
 
     return Command("dream", handle, immediate=True, in_order=False, role=Role.OWNER)
 

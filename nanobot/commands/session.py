@@ -1,15 +1,14 @@
 """Commands about the conversation and the program: /help /new /compact /stop /status /sessions."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from nanobot.agent.agent import Agent, too_long, unreadable
 from nanobot.agent.models import Models
 from nanobot.authority import Role
 from nanobot.commands.router import Answer, Call, Command, Router, parse
-from nanobot.errors import LLMErrorKind
 from nanobot.lanes import Lanes
 from nanobot.memory.consolidator import Archiving
-from nanobot.memory.setbacks import Setback
+from nanobot.memory.setbacks import Setback, cause
 from nanobot.people.standing import TERMINAL
 from nanobot.ports import SessionStore
 
@@ -63,6 +62,8 @@ def compact_command(agent: Agent) -> Command:
         lines = [_compacted(call, done)]
         if not done.is_whole and (setback := agent.setback(call.message.address)):
             lines.append(_set_back(call, setback))
+        elif done.failure:
+            lines.append(done.told(call.language))
         return Answer("\n".join(lines), failed=not done.is_whole)
 
     return Command("compact", handle)
@@ -145,24 +146,4 @@ def _compacted(call: Call, done: Archiving) -> str:
 
 def _set_back(call: Call, setback: Setback) -> str:
     minutes = max(1, round(setback.seconds / 60))
-    return call.say(
-        "consolidation.set_back", reason=call.say(f"consolidation.{_CAUSES[setback.kind]}"), minutes=minutes
-    )
-
-
-_CAUSES: Mapping[LLMErrorKind, str] = {
-    "auth": "no_access",
-    "model": "no_access",
-    "quota": "no_quota",
-    "rate_limit": "busy",
-    "server": "busy",
-    "timeout": "unreachable",
-    "network": "unreachable",
-    "engine": "no_access",
-    "context": "unusable",
-    "request": "unusable",
-    "filtered": "unusable",
-    "empty": "unusable",
-    "protocol": "unusable",
-    "cut": "unreachable",
-}
+    return call.say("consolidation.set_back", reason=cause(setback.kind, call.language), minutes=minutes)

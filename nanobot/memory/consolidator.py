@@ -11,12 +11,13 @@ from weakref import WeakValueDictionary
 
 from nanobot.authority import Scope
 from nanobot.errors import LLMError
+from nanobot.i18n import Language, say
 from nanobot.memory.archivist import Archivist, Draft
 from nanobot.memory.passage import Passage
 from nanobot.memory.pieces import Stretch
-from nanobot.memory.setbacks import TRIES, Setback, Setbacks
+from nanobot.memory.setbacks import TRIES, Setback, Setbacks, cause
 from nanobot.memory.slot import Ask, Slot, at_once
-from nanobot.ports import Clock, Episode, Episodes, ModelInfo, Reply, SessionStore
+from nanobot.ports import Episode, Episodes, ModelInfo, Reply, SessionStore
 from nanobot.transcript import Archived, Message
 
 MOST_PIECES = 20
@@ -39,11 +40,24 @@ class Background(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Archiving:
-    """What came of it: the new episodes, how many messages are in them, and whether that is all there was."""
+    """What came of it: the new episodes, how many messages are in them, and whether that is all there was.
+
+    `failure` is the kind of LLMError that ended it, "disk", or "turn" (one is at work there); "" if nothing did.
+    """
 
     episodes: Sequence[Episode] = ()
     messages: int = 0
     is_whole: bool = False
+    failure: str = ""
+
+    def told(self, language: Language) -> str:
+        """What a person reads who asked for more than this, before what was made of it; "" if nothing is missing."""
+        if self.failure:
+            return say("consolidation.failed", language, reason=cause(self.failure, language))
+        if not self.is_whole:
+            return say("consolidation.rest", language)
+        raw = sum(episode.raw for episode in self.episodes)
+        return say("consolidation.kept_raw", language, count=raw) if raw else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +83,7 @@ class Consolidator:
         episodes: Episodes,
         archivist: Archivist,
         background: Background,
-        clock: Clock,
+        setbacks: Setbacks,
         *,
         rest: float,
         is_busy: Callable[[str], bool],
@@ -79,11 +93,11 @@ class Consolidator:
         self._episodes = episodes
         self._archivist = archivist
         self._background = background
-        self._clock = clock
+        self._clock = setbacks.clock
         self.rest = rest
         self.is_busy = is_busy
         self.passage = Passage()  # whoever is alone in it knows that nothing is archived meanwhile
-        self._setbacks = Setbacks(clock)
+        self._setbacks = setbacks
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def left_view(self, session: str, through: str) -> None:
@@ -140,6 +154,7 @@ class Consolidator:
     async def _archive(self, session: str, through: str | None, asking: _Asking) -> Archiving:
         """Up to a message, "" for all there is, None for what stands before the last reset."""
         async with self.passage.passing(), self._locks.setdefault(session, asyncio.Lock()):
+            await self._setbacks.begin()
             before = await self._heal(session)
             made: list[Episode] = []
             count, is_enough = 0, False
@@ -149,7 +164,9 @@ class Consolidator:
                     if is_enough:
                         return Archiving(made, count)
                     draft = await self._draft(Stretch(session, rest, before), asking)
-                    if draft is None or not await self._still_there(session, rest[: draft.count]):
+                    if isinstance(draft, LLMError):
+                        return Archiving(made, count, failure=draft.kind)
+                    if not await self._still_there(session, rest[: draft.count]):
                         return Archiving(made, count)
                     made.append(await self._keep(session, draft.episode))
                     count += draft.count
@@ -168,22 +185,22 @@ class Consolidator:
             await self._mark(session, newest)
         return newest.scope
 
-    async def _draft(self, stretch: Stretch, asking: _Asking) -> Draft | None:
-        """The episode of the first piece; None if it has to wait."""
+    async def _draft(self, stretch: Stretch, asking: _Asking) -> Draft | LLMError:
+        """The episode of the first piece, or why it has to wait."""
         session, least_tries = stretch.session, 2 if len(stretch.messages) == 1 else TRIES  # it gets no smaller
         while self._archivist.can_summarise(session) and self._setbacks.count(session) < least_tries:
             try:
                 draft = await self._archivist.summarised(stretch, self._setbacks.count(session), asking.slot)
             except LLMError as error:
                 _log.warning("%s could not be summarised: %s", session, error)
-                wait = self._setbacks.add(session, error)
+                wait = await self._setbacks.add(session, error)
                 if wait is None or not asking.patient:
-                    return None
+                    return error
                 await self._clock.sleep(wait)
             else:
-                self._setbacks.clear(session)
+                await self._setbacks.clear(session)
                 return draft
-        self._setbacks.given_up(session)
+        await self._setbacks.given_up(session)
         return await self._archivist.raw(stretch)
 
     async def _still_there(self, session: str, messages: Sequence[Message]) -> bool:

@@ -1,9 +1,12 @@
-"""What went wrong with summarising, and for how long the model is left alone because of it."""
+"""What failed of summarising, when it is tried again, and what people are told of it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import get_args
 
 from nanobot.errors import LLMError, LLMErrorKind
-from nanobot.ports import Clock
+from nanobot.i18n import Language, say
+from nanobot.ports import Clock, DreamBook, SummaryFailure
 
 TRIES = 3
 """Failures after which the turns themselves are archived."""
@@ -22,6 +25,29 @@ _OF_THE_MODEL: tuple[LLMErrorKind, ...] = (
 )  # fmt: skip
 """Failures that do not depend on what is asked: other sessions would meet them, too."""
 
+_CAUSES: Mapping[LLMErrorKind, str] = {
+    "auth": "no_access",
+    "model": "no_access",
+    "quota": "no_quota",
+    "rate_limit": "busy",
+    "server": "busy",
+    "timeout": "unreachable",
+    "network": "unreachable",
+    "engine": "no_access",
+    "context": "unusable",
+    "request": "unusable",
+    "filtered": "unusable",
+    "empty": "unusable",
+    "protocol": "unusable",
+    "cut": "unreachable",
+}
+
+
+def cause(kind: str, language: Language) -> str:
+    """A kind of LLMError, or another reason for which nothing was summarised, as part of a sentence."""
+    known = next((_CAUSES[one] for one in get_args(LLMErrorKind) if one == kind), kind)
+    return say(f"consolidation.{known}", language)
+
 
 @dataclass(frozen=True, slots=True)
 class Setback:
@@ -32,18 +58,32 @@ class Setback:
 
 
 class Setbacks:
-    """Counts the failures of each session since something went well there."""
+    """Counts the failures of each session since something went well there, and keeps the last one on disk.
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    A process that begins goes on counting where the one before it met answers that were no summaries: else whoever
+    starts one for each summary would never get further. Methods that await raise StoreError.
+    """
+
+    def __init__(self, clock: Clock, book: DreamBook) -> None:
+        self.clock = clock
+        self._book = book
+        self._last: SummaryFailure | None = None  # None: not read yet
+        self._before = 0
         self._counts: dict[str, int] = {}
         self._until: dict[str, float] = {}  # of sessions, and under "" of the model
         self._kinds: dict[str, LLMErrorKind] = {}
 
-    def count(self, session: str) -> int:
-        return self._counts.get(session, 0)
+    async def begin(self) -> None:
+        """Read what the process before this one met, unless that is known."""
+        if self._last is None:
+            self._last = await self._book.summary_failure()
+            of_answers = self._last.kind and self._last.kind not in _OF_THE_MODEL
+            self._before = min(self._last.failures, TRIES - 1) if of_answers else 0
 
-    def add(self, session: str, error: LLMError) -> float | None:
+    def count(self, session: str) -> int:
+        return self._counts.get(session, self._before)
+
+    async def add(self, session: str, error: LLMError) -> float | None:
         """Count a failure; seconds to wait before the next try, None if that is for another time.
 
         To be told when to come again is no failure.
@@ -51,6 +91,8 @@ class Setbacks:
         self._kinds[session] = error.kind
         if error.kind in _OF_THE_MODEL:
             self._kinds[""] = error.kind
+        before = 0 if self._last is None else self._last.failures
+        await self._note(SummaryFailure(error.kind, self.clock.now().isoformat(timespec="seconds"), before + 1))
         asked_for = error.retry_after or 0.0
         if asked_for > LONGEST_WAIT:
             self._leave_alone(session, max(asked_for, LEFT_ALONE))
@@ -58,26 +100,36 @@ class Setbacks:
         count = self._counts[session] = self.count(session) + 1
         return max(asked_for, WAITS[count - 1]) if count <= len(WAITS) else 0.0
 
-    def clear(self, session: str) -> None:
+    async def clear(self, session: str) -> None:
         """Something went well."""
         for name in (session, ""):
             self._counts.pop(name, None)
             self._until.pop(name, None)
             self._kinds.pop(name, None)
+        self._before = 0
+        if self._last is not None and self._last.kind:
+            await self._note(SummaryFailure())
 
-    def given_up(self, session: str) -> None:
+    async def given_up(self, session: str) -> None:
         """The turns themselves are archived."""
+        self._before = 0
+        if self._last is not None and self._last.failures:
+            await self._note(replace(self._last, failures=0))
         if self._counts.pop(session, 0):
             self._leave_alone(session, LEFT_ALONE)
 
     def of(self, session: str) -> Setback | None:
         """Whether nothing is asked for this session now."""
-        now = self._clock.monotonic()
+        now = self.clock.monotonic()
         until, name = max((self._until.get(name, now), name) for name in (session, ""))
         return Setback(self._kinds.get(name, "server"), until - now) if until > now else None
 
+    async def _note(self, failure: SummaryFailure) -> None:
+        self._last = failure
+        await self._book.write_summary_failure(failure)
+
     def _leave_alone(self, session: str, seconds: float) -> None:
-        until = self._clock.monotonic() + seconds
+        until = self.clock.monotonic() + seconds
         self._until[session] = until
         if self._kinds.get(session) in _OF_THE_MODEL:
             self._until[""] = until

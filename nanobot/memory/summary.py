@@ -2,10 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nanobot.memory.alike import content_words
+from nanobot.memory.recall.words import words_of
 
 LONGEST = 4_000
 """Characters of a summary."""
@@ -37,6 +38,10 @@ _ERROR = re.compile(
     r"|(?:request|connection|api) (?:failed|error|timed out)|timed? ?out|错误|请求失败)",
     re.IGNORECASE,
 )
+_HEAD = re.compile(r"^(?:#\d+ )?[\d:]* ?\[\w+\] [^:\n]*:", re.MULTILINE)  # of a line: when, on whose authority, who
+_MARK = re.compile(r"\[\w+\] ")
+_FEW_WORDS = 6
+_FEWEST = 3  # letters that say something
 _HAN = re.compile("[\u3400-\u9fff]")
 _LETTER = re.compile("[^\\W\\d_\u3400-\u9fff]")
 _TEXTS = ("summary", "content", "history_entry", "text", "message", "output", "answer", "arguments", "args", "input")
@@ -83,9 +88,30 @@ def read_summary(answer: str, about: str) -> Summary | None:
 
 def is_supported(text: str, said: str) -> bool:
     """Whether a text speaks of what was said at all. From Chinese to English and back this cannot be told."""
-    if _is_chinese(text) != _is_chinese(said):
+    said = _MARK.sub("", said)
+    return _is_chinese(text) != _is_chinese(said) or _is_akin(content_words(text), content_words(said))
+
+
+def _is_akin(some: Collection[str], others: Collection[str]) -> bool:
+    """Whether words of both share more than a few letters, however their language builds forms of a word.
+
+    That is: half of a word begins another (endings that are glued to a stem), or two thirds of it stand in another
+    (prefixes, and words made of words).
+    """
+    if not set(some).isdisjoint(others):
         return True
-    return not content_words(text).isdisjoint(content_words(said))
+    return any(_shares_letters(a, b) for a, b in ((some, others), (others, some)))
+
+
+def _shares_letters(words: Collection[str], others: Collection[str]) -> bool:
+    text = f" {' '.join(others)} "
+    for word in words:
+        start, run = max(_FEWEST, (len(word) + 1) // 2), max(_FEWEST, (2 * len(word) + 2) // 3)
+        if len(word) < _FEWEST:
+            continue
+        if f" {word[:start]}" in text or any(word[at : at + run] in text for at in range(len(word) - run + 1)):
+            return True
+    return False
 
 
 def _is_chinese(text: str) -> bool:
@@ -94,11 +120,19 @@ def _is_chinese(text: str) -> bool:
 
 
 def _is_summary(text: str, about: str, *, is_listed: bool) -> bool:
-    if not any(char.isalpha() for char in text) or _ERROR.match(text):
+    """Whether a text may stand for a summary.
+
+    What was asked for is never refused: lines that begin with "-" may be about errors, and a single one only says
+    what it was about, as does anything that is said of a few words.
+    """
+    if not any(char.isalpha() for char in text):
         return False
-    if _DECLINED.match(text) and not is_listed:
-        return False
-    return is_supported(text, about)
+    lines = text.splitlines()
+    is_in_form = all(line.startswith("- ") for line in lines)
+    if _ERROR.match(text) or (_DECLINED.match(text) and not is_listed):
+        return is_in_form and not content_words(text).isdisjoint(content_words(about))
+    is_short = len(words_of(_HEAD.sub("", about))) <= _FEW_WORDS and len(words_of(text)) > 1
+    return (is_in_form and len(lines) == 1) or is_short or is_supported(text, about)
 
 
 def _fact_line(row: str) -> FactRead | None:

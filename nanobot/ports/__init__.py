@@ -1,7 +1,7 @@
 """The seams of nanobot: everything outside plugs in here."""
 
 from nanobot.ports.bus import Backlog, Bookmarks, Bus, Channel, Delivery, Outbox, Publish, Trouble
-from nanobot.ports.dreams import DreamBook, DreamRecord
+from nanobot.ports.dreams import DreamBook, DreamRecord, SummaryFailure
 from nanobot.ports.episodes import Episode, Episodes, Fact
 from nanobot.ports.erasable import Erasable, Found, Meant, Piece, Transcripts
 from nanobot.ports.media import Media, Transcriber
@@ -104,6 +104,7 @@ __all__ = [
     "Shape",
     "Source",
     "Stream",
+    "SummaryFailure",
     "Tool",
     "ToolResult",
     "ToolSpec",

@@ -29,6 +29,18 @@ class DreamRecord:
     gave_up: Mapping[int, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class SummaryFailure:
+    """The last failure to summarise what was said, since a summary last succeeded; `kind` is "" if there is none.
+
+    `kind` is that of the LLMError, `at` RFC 3339, `failures` how many came in a row, of any session.
+    """
+
+    kind: str = ""
+    at: str = ""
+    failures: int = 0
+
+
 class DreamBook(Protocol):
     """Keeps it on disk. All methods raise StoreError."""
 
@@ -43,5 +55,11 @@ class DreamBook(Protocol):
     async def read(self) -> DreamRecord: ...
 
     async def write(self, record: DreamRecord) -> None:
+        """Durably."""
+        ...
+
+    async def summary_failure(self) -> SummaryFailure: ...
+
+    async def write_summary_failure(self, failure: SummaryFailure) -> None:
         """Durably."""
         ...

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import asdict, dataclass, field
 
 from nanobot.errors import StoreError
-from nanobot.ports import DreamRecord
+from nanobot.ports import DreamRecord, SummaryFailure
 from nanobot.store.cursor import read_cursor
 from nanobot.store.private import write_private
 from nanobot.store.state import read_state, write_state
@@ -35,6 +35,7 @@ class DreamFiles:
     def __init__(self, workspace: Workspace) -> None:
         self._cursor = workspace.dream_cursor
         self._record = workspace.dreams
+        self._summaries = workspace.summaries
 
     async def cursor(self) -> int:
         try:
@@ -54,3 +55,9 @@ class DreamFiles:
 
     async def write(self, record: DreamRecord) -> None:
         await to_the_end(asyncio.to_thread(write_state, self._record, asdict(record)))
+
+    async def summary_failure(self) -> SummaryFailure:
+        return await asyncio.to_thread(read_state, self._summaries, SummaryFailure, SummaryFailure())
+
+    async def write_summary_failure(self, failure: SummaryFailure) -> None:
+        await to_the_end(asyncio.to_thread(write_state, self._summaries, asdict(failure)))

@@ -1,5 +1,6 @@
 """`nanobot memory` and `nanobot dream` from the shell, alone and beside a running gateway."""
 
+import asyncio
 import json
 import subprocess
 from collections.abc import AsyncIterator
@@ -9,8 +10,11 @@ import pytest
 
 from nanobot.cli import main
 from nanobot.store.lock import WorkspaceLock
+from nanobot.store.sessions import SessionManager
+from nanobot.transcript import Message
 from nanobot.workspace import Workspace
 from tests.fakes.gateway import NANOBOT, NOBODY, ROOT, GatewayProcess, configure, nanobot
+from tests.fakes.openai_answers import Answer, fail, nothing_new, say
 from tests.fakes.openai_server import FakeOpenAI
 
 
@@ -26,6 +30,10 @@ class Shell:
         assert main(list(words)) == exit_code
         shown = self._capsys.readouterr()
         return shown.err if exit_code and "--json" not in words else shown.out
+
+    def printed(self, *words: str) -> str:
+        main(list(words))
+        return self._capsys.readouterr().out
 
     def data(self, *words: str, exit_code: int = 0) -> dict[str, object]:
         found = json.loads(self.says(*words, "--json", exit_code=exit_code))
@@ -167,6 +175,39 @@ def test_without_git_the_program_starts_all_the_same(private_home: Path, tmp_pat
     # a process of its own: one that was forked has imported what needs git before
     told = subprocess.run([*NANOBOT, "status"], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert "no git on this machine" in told.stdout
+
+
+UNSUMMARISED: dict[str, tuple[Answer, str]] = {
+    "a key that is refused": (fail(401, "bad key"), "the model cannot be used"),
+    "a server that is out of order": (fail(500), "the model is overloaded or out of order"),
+    "no summary": (say("I'm sorry, I can't help with that."), "the model gave no usable summary"),
+}
+
+
+@pytest.mark.parametrize(("answer", "reason"), UNSUMMARISED.values(), ids=UNSUMMARISED)
+async def test_what_could_not_be_summarised_is_no_success_and_waits_until_it_is(
+    model: FakeOpenAI, shell: Shell, answer: Answer, reason: str
+) -> None:
+    model.aside = lambda _: answer
+    sessions = SessionManager(shell.workspace)
+    said = Message(role="user", content="I like tea", id="m", turn="t", at="2026-11-30T09:00:00+01:00", scope="owner")
+    await sessions.append(await sessions.load("cli:default"), said)
+
+    failed = await asyncio.to_thread(shell.says, "dream", exit_code=1)
+    assert "could be summarised" in failed
+    assert reason in failed
+    assert "Nothing is lost" in failed
+    assert "Nothing was said" not in failed
+    waits = "1 conversation waits to be summarised"
+    for command in ("status", "doctor"):
+        printed = await asyncio.to_thread(shell.printed, command)
+        assert waits in printed
+        assert reason in printed
+
+    model.aside = nothing_new
+    await asyncio.to_thread(shell.says, "dream")
+    assert waits not in await asyncio.to_thread(shell.printed, "status")
+    assert waits not in await asyncio.to_thread(shell.printed, "doctor")
 
 
 def _heads(workspace: Workspace) -> list[tuple[str, str]]:

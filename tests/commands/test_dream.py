@@ -10,6 +10,7 @@ from nanobot.commands.dream import dream_command, dream_lines
 from nanobot.commands.router import Answer, Call
 from nanobot.errors import LLMError
 from nanobot.i18n import Language
+from nanobot.memory.consolidator import Archiving
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
 from tests.fakes.dreamers import keen
 from tests.memory.dream.bedroom import MEMORY, OWNER, Bedroom, Line
@@ -22,8 +23,9 @@ async def bedroom(tmp_path: Path) -> Bedroom:
     return await Bedroom(tmp_path / "workspace").began()
 
 
-async def nothing(session: str) -> None:
+async def nothing(session: str) -> Archiving:
     """There is nothing to archive."""
+    return Archiving(is_whole=True)
 
 
 async def ask(bedroom: Bedroom, scope: Scope = OWNER, language: Language = "en") -> tuple[Answer, list[str]]:

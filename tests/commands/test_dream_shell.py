@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from nanobot.commands.dream_shell import dream_at_shell
+from nanobot.memory.consolidator import Archiving
 from tests.fakes.dreamers import keen
 from tests.memory.dream.bedroom import MEMORY, Bedroom
 
@@ -12,8 +13,9 @@ async def test_what_was_said_a_moment_ago_is_archived_first_and_then_dreamt_of(t
     bedroom.answers(keen)
     told = list[str]()
 
-    async def archive() -> None:
+    async def archive() -> list[Archiving]:
         await bedroom.happened("the boat is blue", facts=["the boat is blue"])
+        return [Archiving(is_whole=True)]
 
     answer = await dream_at_shell(bedroom.dream, archive, "en", told.append)
 

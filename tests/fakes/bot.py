@@ -38,6 +38,7 @@ from nanobot.memory.recall.memories import Memories
 from nanobot.memory.recall.reminding import Reminders
 from nanobot.memory.recall.words import words_of
 from nanobot.memory.recall.written import written_reader
+from nanobot.memory.setbacks import Setbacks
 from nanobot.memory.shelves import Shelves
 from nanobot.memory.strategies import STRATEGIES
 from nanobot.memory.summariser import Summariser
@@ -45,6 +46,7 @@ from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress,
 from nanobot.ops.supervisor import Supervisor
 from nanobot.ports import LLM, Bus, Tool
 from nanobot.store.documents import CachedDocuments
+from nanobot.store.dreams import DreamFiles
 from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.history import History
 from nanobot.store.memory_folder import MemoryFolder
@@ -160,7 +162,7 @@ class Bot:
             self.history,
             Archivist(Summariser(model_of), self.clock),
             self.background,
-            self.clock,
+            Setbacks(self.clock, DreamFiles(self.workspace)),
             rest=1800.0,
             is_busy=self.lanes.is_busy,
         )

@@ -10,9 +10,11 @@ from nanobot.agent.background import Background
 from nanobot.authority import Origin
 from nanobot.memory.archivist import Archivist
 from nanobot.memory.consolidator import Consolidator
+from nanobot.memory.setbacks import Setbacks
 from nanobot.memory.summariser import Summariser
 from nanobot.messages import Sender
 from nanobot.ports import LLM, Episode
+from nanobot.store.dreams import DreamFiles
 from nanobot.store.history import History
 from nanobot.store.sessions import SessionManager
 from nanobot.tokens import TokenEstimator
@@ -41,7 +43,7 @@ class Place:
             self.history,
             Archivist(Summariser(lambda _: (llm, tokens)), self.clock),
             self.background,
-            self.clock,
+            Setbacks(self.clock, DreamFiles(self.workspace)),
             rest=1800.0,
             is_busy=self.busy.__contains__,
         )

@@ -146,3 +146,48 @@ def test_no_json_breaks_it(document: object) -> None:
     summary = read_summary(json.dumps(document), ABOUT)
 
     assert summary is None or summary.text.strip()
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        (
+            "저는 홍차가 좋아요. 서울에서 살아요. 그리고 고양이가 두 마리 있어요.",
+            "- 사용자는 홍차를 좋아한다.\n- 서울에 산다.",
+        ),
+        ("Minä pidän teestä enkä juo kahvia, koska se valvottaa.", "- Käyttäjä kertoi teen olevan mieluisaa.\n- Uni."),
+        ("Çay içmeyi çok severim, İstanbul'da oturuyorum.", "- Kullanıcı çayı seviyor.\n- İstanbullu."),
+        ("Ninapenda sana chai ya tangawizi asubuhi kabla ya kazi", "- Mtumiaji anapenda vinywaji.\n- Ana ratiba."),
+        ("أحب الشاي كثيرا وأسكن في القاهرة مع أختي", "- يفضل شايا.\n- يعيش بالقاهرة."),
+        ("Я живу в Москве и люблю чай с лимоном каждое утро", "- Пользователь москвич.\n- Любитель чая."),
+        ("ผมชอบดื่มชาและอาศัยอยู่ที่เชียงใหม่กับครอบครัว", "- ผู้ใช้ชอบดื่มชา"),
+        ("ok thx", "- Only small talk.\n- No decisions."),
+        ("ok thx", "Only small talk."),
+        ("hey how is it going today, all good? great, see you tomorrow then", "- Only small talk."),
+        ("my build fails with error 404 again and again on the server", "- Error 404 of the build was talked about."),
+        ("I have to say that I cannot eat nuts, they make me ill", "- I can't eat nuts.\n- They make the user ill."),
+    ],
+)
+def test_a_summary_in_the_form_that_was_asked_for_is_taken_in_any_language(said: str, answer: str) -> None:
+    about = f"10:15 [owner] Ada (1): {said}\n10:16 [owner] assistant: OK"
+
+    summary = read_summary(answer, about)
+
+    assert summary is not None
+    assert summary.text == answer
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "- The rocket was launched.\n- Nobody cheered.",
+        "- I cannot do that.",
+        "- Error: upstream exploded",
+        "- 로켓이 발사되었다.\n- 아무도 없었다.",
+        "Le renard brun saute par-dessus le chien paresseux.",
+    ],
+)
+def test_talk_about_something_else_is_no_summary_in_any_form(answer: str) -> None:
+    korean = "10:15 [owner] Ada (1): 저는 홍차가 좋아요. 서울에서 살아요. 그리고 고양이가 두 마리 있어요."
+
+    assert read_summary(answer, korean if answer.startswith("- 로") else ABOUT) is None

@@ -22,7 +22,7 @@ from nanobot.memory.pieces import Stretch
 from nanobot.memory.slot import at_once
 from nanobot.memory.summariser import Summariser
 from nanobot.memory.versioned import WithoutIndex
-from nanobot.ports import Author, DreamRecord, Version
+from nanobot.ports import Author, DreamRecord, SummaryFailure, Version
 from nanobot.store.history import History
 from nanobot.store.repo.versions import GitVersions
 from nanobot.store.sessions import SessionManager
@@ -195,3 +195,9 @@ class _Book:
 
     async def write(self, record: DreamRecord) -> None:
         self._record = record
+
+    async def summary_failure(self) -> SummaryFailure:
+        return SummaryFailure()
+
+    async def write_summary_failure(self, failure: SummaryFailure) -> None:
+        """Nobody looks."""

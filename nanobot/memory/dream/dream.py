@@ -132,7 +132,11 @@ class Dream:
         waiting = max(0, await episodes.last() - cursor)
         if scope is not None and waiting:
             waiting = sum(one.scope == scope for one in await episodes.after(cursor, waiting))
-        return DreamStatus(record=await book.read(), waiting=waiting, is_running=self.is_running)
+        failed = await book.summary_failure()
+        owed = len(await self._stores.sessions.owed()) if failed.kind else 0
+        return DreamStatus(
+            record=await book.read(), waiting=waiting, is_running=self.is_running, failed_summary=failed, owed=owed
+        )
 
     async def _diary(self) -> Diary:
         return Diary(await self._stores.book.read(), self._stores.book, self._clock, self._limits)

@@ -1,22 +1,28 @@
 """How Dream is doing, for people."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import get_args
 
 from nanobot.i18n import Language, say
 from nanobot.memory.dream.report import Area, Outcome
-from nanobot.ports import DreamRecord
+from nanobot.memory.setbacks import cause
+from nanobot.ports import DreamRecord, SummaryFailure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DreamStatus:
-    """How Dream is doing; `waiting` is how many episodes it has not read."""
+    """How Dream is doing; `waiting` is how many episodes it has not read.
+
+    Before it come summaries: `owed` conversations are not summarised to their end, the last try was `failed_summary`.
+    """
 
     record: DreamRecord
     waiting: int
     is_running: bool
+    failed_summary: SummaryFailure = field(default_factory=SummaryFailure)
+    owed: int = 0
 
     def told(self, language: Language, next_at: datetime | None = None, *, in_full: bool = True) -> Iterator[str]:
         """A line or two for /status and /memory; `next_at` is when it runs next by itself.
@@ -47,7 +53,10 @@ class DreamStatus:
             yield say("dream.status_next", language, at=f"{next_at:%Y-%m-%d %H:%M}")
 
     def _trouble(self, language: Language) -> Iterator[str]:
-        record = self.record
+        record, failed = self.record, self.failed_summary
+        if failed.kind and self.owed:
+            at, reason = failed.at[:16].replace("T", " "), cause(failed.kind, language)
+            yield say("consolidation.waits", language, count=self.owed, at=at, reason=reason)
         if record.failure:
             area, _, kind = record.failure.partition(":")
             why = say(f"dream.why_{area}", language, kind=kind) if area in get_args(Area) else area
