@@ -45,6 +45,7 @@ def no_blocking_calls() -> Iterator[None]:
         for name, function in guard.functions.items():
             if name.startswith(("os.", "io.")) and name not in ("os.read", "os.sendfile"):
                 function.deactivate()
+        guard.functions["os.read"].can_block_in("terminal/prompt.py", {"read"})  # what select says is there
         yield
 
 

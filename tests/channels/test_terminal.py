@@ -27,12 +27,15 @@ def keyboard() -> Iterator[PipeInput]:
         yield keys
 
 
+def terminal(tmp_path: Path, greeting: str = "") -> Terminal:
+    return Terminal(at("test"), tmp_path / "home" / "history", COMMANDS, greeting, english)
+
+
 async def talk(tmp_path: Path, greeting: str = "") -> Talker:
     """Talk until the person leaves; what they do must have been typed before."""
     bot = Talker()
-    terminal = Terminal(at("test"), tmp_path / "home" / "history", COMMANDS, greeting, english)
     async with asyncio.timeout(30):
-        await bot.run(terminal)
+        await bot.run(terminal(tmp_path, greeting))
     return bot
 
 
@@ -58,6 +61,61 @@ async def test_alt_enter_begins_a_new_line_and_enter_sends(keyboard: PipeInput, 
 async def test_a_pasted_text_of_many_lines_is_one_message(keyboard: PipeInput, tmp_path: Path) -> None:
     paste = "\x1b[200~def f():\r\n    pass\n\nf()\x1b[201~"
     assert await said(keyboard, tmp_path, f"{paste}\r{LEAVE}") == ["def f():\n    pass\n\nf()"]
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ("one\rtwo\r\rthree\r", "one\ntwo\n\nthree"),
+        ("one\ntwo\n", "one\ntwo"),
+        ("one\r\n\ttwo\r\n", "one\n\ttwo"),
+        ("你好\r再见\r", "你好\n再见"),
+        ("a line\r" * 600, "\n".join(["a line"] * 600)),
+    ],
+)
+async def test_lines_that_come_at_once_without_marks_are_one_message(
+    keyboard: PipeInput, tmp_path: Path, block: str, message: str
+) -> None:
+    keyboard.send_text(block)
+    bot = Talker()
+    async with asyncio.timeout(30):
+        talking = asyncio.create_task(bot.run(terminal(tmp_path)))
+        await bot.has_heard.wait()
+        keyboard.send_text(LEAVE)
+        await talking
+    assert [heard.text for heard in bot.heard] == [message]
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "look:\x1b[201~rm -rf x\r\x03\x04",
+        "look:\x1b[201~rm -rf x\r\x1b[200~\x03\x04",
+        "look:\x1b[201~\r" + "x" * 5_000,
+    ],
+)
+async def test_the_mark_of_an_end_within_a_paste_ends_nothing(keyboard: PipeInput, tmp_path: Path, pasted: str) -> None:
+    [text] = await said(keyboard, tmp_path, f"\x1b[200~{pasted}\x1b[201~\r{LEAVE}")
+    assert text.startswith("look:")
+    assert text == pasted.replace("\x1b[201~", "").replace("\x1b[200~", "").replace("\r", "\n")
+
+
+async def test_what_was_forgotten_does_not_come_back_with_the_arrow_in_an_open_terminal(
+    keyboard: PipeInput, tmp_path: Path
+) -> None:
+    path = tmp_path / "home" / "history"
+    keyboard.send_text("my secret garden\r")
+    bot, shown = Talker(), terminal(tmp_path)
+    async with asyncio.timeout(30):
+        talking = asyncio.create_task(bot.run(shown))
+        await bot.has_heard.wait()
+        other = path.with_name("other")
+        other.write_text("\n# 2026-11-30 09:00:00\n+kept\n", encoding="utf-8")
+        other.replace(path)  # as forgetting writes it
+        await shown.send(OutboundMessage(id="1", address=at("test"), text="Forgotten.", kind="notice"))
+        keyboard.send_text("\x1b[A\r" + LEAVE)
+        await talking
+    assert [heard.text for heard in bot.heard][1:] == ["kept"]
 
 
 async def test_an_empty_line_says_nothing(keyboard: PipeInput, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ def test_one_types_on_while_the_bot_answers_and_ctrl_c_keeps_what_was_typed(tmp_
     with conversation(tmp_path) as pane:
         pane.wait_for(r"^>$")
         pane.say("wait")
+        pane.wait_for("Half")
         pane.type("more words")
         assert "Let me think.\n\nHalf a thou\n\n> more words" in pane.wait_for("Half a thou(.|\n)*more words")
         pane.press("C-c")
@@ -61,6 +62,23 @@ def test_a_pasted_text_of_many_lines_is_one_message(tmp_path: Path) -> None:
         pane.paste("one\ntwo\n\nthree")
         pane.wait_for("three")
         pane.press("Enter")
+        pane.wait_for(r"You said 4 line\(s\)")
+
+
+def test_leaving_in_the_middle_of_an_answer_keeps_what_was_said_of_it(tmp_path: Path) -> None:
+    with conversation(tmp_path) as pane:
+        pane.wait_for(r"^>$")
+        pane.say("wait")
+        pane.wait_for("Half a thou")
+        pane.press("C-d")
+        screen = pane.wait_for(r"^\[exit 0\]\nicanon\necho")
+    assert screen.count("Half a thou") == 1
+
+
+def test_lines_pasted_where_pastes_are_not_marked_are_one_message(tmp_path: Path) -> None:
+    with conversation(tmp_path, TERM="dumb") as pane:
+        pane.wait_for(r"^>$")
+        pane.type("one\rtwo\r\rthree\r")
         pane.wait_for(r"You said 4 line\(s\)")
 
 
@@ -94,7 +112,7 @@ def test_a_dumb_terminal_without_colours(tmp_path: Path) -> None:
     with conversation(tmp_path, TERM="dumb", NO_COLOR="1") as pane:
         pane.wait_for(r"^>$")
         pane.say("look")
-        pane.wait_for(r"I look\.\n\n· read notes.md\n\nFound it\.")
+        pane.wait_for(r"I look\.\n\n· read notes.md\n\nFound it\.(.|\n)*56 written.*\n\n>$")
         pane.say("exit")
         pane.wait_for(r"^\[exit 0\]\nicanon\necho")
 

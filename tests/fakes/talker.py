@@ -28,6 +28,7 @@ class Talker:
 
     def __init__(self) -> None:
         self.heard: list[InboundMessage] = []
+        self.has_heard = asyncio.Event()
         self.is_waiting = asyncio.Event()
         self._turn: asyncio.Task[None] | None = None
         self._chosen: asyncio.Future[str] | None = None
@@ -47,6 +48,7 @@ class Talker:
 
     async def _publish(self, message: InboundMessage) -> None:
         self.heard.append(message)
+        self.has_heard.set()
         if message.answers is not None and self._chosen:
             self._chosen.set_result(message.text)
         elif message.text == "/stop":

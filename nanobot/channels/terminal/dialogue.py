@@ -75,6 +75,10 @@ class Dialogue:
         """The same, if a turn cannot go on without it."""
         return self.question() if self._questions and self._questions[0].holds_up_a_turn else []
 
+    def left(self) -> list[Piece]:
+        """The person leaves: what had come of an answer stays on the screen."""
+        return _markdown(self._answer.step())
+
     def progress(self, progress: Progress) -> list[Piece]:
         """What there is to print of what a turn is doing."""
         if progress.address != self._address:

@@ -61,6 +61,7 @@ class Terminal:
                     continue
                 await publish(self._inbound(text))
                 await self._print(self._dialogue.held_up())
+        await self._print(self._dialogue.left())
 
     async def send(self, message: OutboundMessage) -> None:
         await self._print(self._dialogue.message(message))
