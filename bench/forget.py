@@ -12,7 +12,7 @@ from bench.figures import Figure, Scale
 from nanobot.app.bot import build_bot
 from nanobot.app.ground import Ground
 from nanobot.bus.memory import MemoryBus
-from nanobot.commands.forget_shell import forget_at_shell
+from nanobot.commands.forget import forget_at_shell
 from nanobot.config import load
 from nanobot.ops.clock import SystemClock
 from nanobot.store import lines

@@ -86,11 +86,15 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """Made where a message enters, and handed along to everything that acts on its behalf."""
+    """Made where a message enters, and handed along to everything that acts on its behalf.
+
+    `here` is a folder outside the workspace that an owner has opened for what they say, in a terminal; "" if none.
+    """
 
     role: Role
     scope: Scope
     origin: Origin
+    here: str = ""
 
 
 OWNER_IN_TERMINAL = Authority(Role.OWNER, Scope.owner(), Origin.OWNER)

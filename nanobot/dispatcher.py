@@ -22,6 +22,7 @@ from nanobot.errors import NanobotError, StoreError
 from nanobot.i18n import Language, language_of, say
 from nanobot.lanes import Cut, Lanes
 from nanobot.messages import InboundMessage, OutboundMessage
+from nanobot.people.standing import TERMINAL
 from nanobot.trace import at_work_on
 from nanobot.uncancelled import to_the_end
 
@@ -189,8 +190,11 @@ class Dispatcher:
             return None
         if command := self._command(message):
             again = await self._bus.begin_if_possible(message) > 0
-            work.messages, work.told = [message], await self._run_command(message, *command, again=again)
-            return notice(message, work.told)
+            work.messages, told = [message], await self._run_command(message, *command, again=again)
+            if told.asks:
+                return await self._answer_in_turn(told.asks, work, again=again)
+            work.told = told
+            return notice(message, told)
         again = await self._bus.begin(message) > 0 or message.id in self._put_off
         self._put_off.discard(message.id)
         if message.corrects or not message.to_bot:
@@ -260,6 +264,8 @@ class Dispatcher:
         if not command.may(call.message.authority):
             sentence = "command.not_allowed" if command.role is Role.OWNER else "command.not_allowed_in_group"
             return Answer(call.say(sentence, command=command.name), failed=True)
+        if command.in_terminal_only and call.message.address.channel != TERMINAL:
+            return Answer(call.say("command.in_terminal_only", command=command.name), failed=True)
         return await command.handler(call)
 
     def _command(self, message: InboundMessage) -> tuple[Command, str] | None:

@@ -63,11 +63,13 @@ class Quote:
     reply    the message that this one replies to
     quote    the part of it that was marked
     forward  a message that was passed on
+    file     the text of a file on the person's machine; `by` is its path
+    command  what a command printed that the person ran there; `by` is the command
     """
 
     text: str
     by: str = ""
-    how: Literal["reply", "quote", "forward"] = "reply"
+    how: Literal["reply", "quote", "forward", "file", "command"] = "reply"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +82,7 @@ class InboundMessage:
     `quotes` are texts of others; of a message that was only forwarded, `text` is "".
     `corrects` is the id of an earlier message of which this is the new wording.
     `to_bot` is False for what a group says among itself: it is kept, not answered.
+    `retries` is the turn that this one is in place of, asked again; `ran` are the tools that had run in it.
     """
 
     id: str
@@ -93,6 +96,8 @@ class InboundMessage:
     quotes: Sequence[Quote] = ()
     corrects: str | None = None
     to_bot: bool = True
+    retries: str | None = None
+    ran: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +116,7 @@ class OutboundMessage:
 
     `failed` means that what was asked for was not done, or not to the end; the text says why.
     `settles` is the id of a question that is over: its buttons go, and the text says in a word or two what came of it.
+    `goes_to` is the key of the conversation with which the terminal goes on in which that was asked for.
     """
 
     id: str
@@ -124,6 +130,7 @@ class OutboundMessage:
     stats: Stats | None = None
     failed: bool = False
     settles: str | None = None
+    goes_to: str = ""
 
     @property
     def holds_up_a_turn(self) -> bool:
@@ -131,7 +138,7 @@ class OutboundMessage:
         return self.kind == "question" and self.reply_to is None
 
 
-ProgressKind = Literal["started", "text", "restart", "step", "tool", "notice", "asking", "refused", "ended"]
+ProgressKind = Literal["started", "text", "restart", "step", "tool", "output", "notice", "asking", "refused", "ended"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +151,7 @@ class Progress:
     restart  nothing: the pieces shown since the last step are void, they come again
     step     nothing: the pieces so far were a remark on the way to a tool, they are complete
     tool     what a tool is about to do, in a few words
+    output   what a command printed that a tool ran, for whoever has room to show it
     notice   a sentence for the person ("The model is busy, waiting 7 s")
     asking   a sentence that says that the turn waits for a person's answer; nothing: it goes on
     refused  nothing: it goes on, and what the tool was about to do is not done

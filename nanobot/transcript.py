@@ -41,7 +41,8 @@ class Message:
     as it was first sent. `incomplete` marks an answer that broke off. `scope` is the name of the
     memory that a user's words belong to, and with them all that follows in their turn.
     `quotes` came along with a user's words and are shown in `context`. `corrects` is the `inbound`
-    of an earlier message of which this is the new wording. `reminded` is the least trusted origin of the
+    of an earlier message of which this is the new wording. `retries` is an earlier turn in whose place
+    this one stands: that one is kept, and not replayed any more. `reminded` is the least trusted origin of the
     memories that `context` shows.
     """
 
@@ -57,6 +58,7 @@ class Message:
     scope: str | None = None
     inbound: str | None = None
     corrects: str | None = None
+    retries: str | None = None
     quotes: Sequence[Quote] = ()
     files: Sequence[Attachment] = ()
     tool_calls: Sequence[ToolCall] = ()

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from textwrap import shorten
 
 from nanobot.agent.archive import Archive
 from nanobot.agent.context import ContextBuilder, Part, Prompt
@@ -88,6 +89,8 @@ class Agent:
             if past and not (past.is_first and past.is_open):
                 return self._telling(past, turn, run.answered_before(past))
             turn.started()
+            if turn.inbound[0].retries:
+                turn.notice(say("turn.asked_again", turn.language, asked=_shortened(turn.inbound[0].text)))
             await self._context.refresh(turn.scope)
             self._tell_of_files(turn, llm.info)
             with at_work_on(f"turn {turn.id}"):
@@ -103,11 +106,15 @@ class Agent:
 
     def _telling(self, past: Past | None, turn: Turn, answer: OutboundMessage | None) -> OutboundMessage | None:
         """The answer, and under it what the end of a process cut short that may have had an effect."""
-        harmless = {tool.spec.name for tool in self._tools if tool.spec.reads_only}
-        names = [name for name in past.cut_short if name not in harmless] if past else []
+        names = self._lasting(past.cut_short) if past else []
         if answer is None or not names:
             return answer
         return replace(answer, text=f"{answer.text}\n\n{say('turn.went_on', turn.language, tools=', '.join(names))}")
+
+    def _lasting(self, names: Iterable[str]) -> list[str]:
+        """Of the names of tools, those that may have had an effect."""
+        harmless = {tool.spec.name for tool in self._tools if tool.spec.reads_only}
+        return [name for name in names if name not in harmless]
 
     async def _answer(self, run: RunningTurn, loop: Loop, turn: Turn) -> OutboundMessage:
         wish = remember_request(turn.inbound[0].text) if run.room.model.compact else None
@@ -125,6 +132,21 @@ class Agent:
     async def recover(self, address: Address) -> Interruption | None:
         """Deal with a turn that was running in a session when the process died."""
         return await (await self._conversations.open(address.session_key)).recover()
+
+    async def asked_last(self, again: InboundMessage) -> InboundMessage | None:
+        """The last question of somebody, as a message that asks it again; None if the last one is not theirs."""
+        conversation = await self._conversations.open(again.address.session_key)
+        asked = conversation.asked_last(again)
+        return replace(asked, ran=tuple(self._lasting(asked.ran))) if asked else None
+
+    async def last_said(self, key: str) -> tuple[str, str]:
+        """The last question and the last answer in a session, of what is replayed; "" where there is none."""
+        said = (await self._conversations.open(key)).replay()
+
+        def last(role: str) -> str:
+            return next((line.content for line in reversed(said) if line.role == role and line.content), "")
+
+        return last("user"), last("assistant")
 
     async def keep(self, messages: Sequence[InboundMessage], *, again: bool = False) -> None:
         """Record what a person said and nobody answers. `again`: a process that died may have done that."""
@@ -186,6 +208,10 @@ class Agent:
             self._told.add(what)
             log.warning("%s", sentence)
             turn.notice(sentence)
+
+
+def _shortened(text: str) -> str:
+    return shorten(text, 120, placeholder=" …")
 
 
 def unreadable(part: Part, language: Language) -> str:

@@ -22,6 +22,9 @@ EARLIER = 2
 LENGTH = 300
 """Characters of each of these, and of what a user says of themselves in one message."""
 
+CARRIED = 2_000
+"""Characters of a file, or of what a command printed, that came along with the question."""
+
 ASKED = "What do you know about me?"
 
 _COMMON = frozenset(
@@ -57,7 +60,7 @@ def compact_messages(soul: str, facts: str, replay: Sequence[Message]) -> list[M
     earlier = said[: said.index(question)]
     known = [*_recalled(question), *_statements(earlier), *_facts(facts)]  # what was written down counts more
     fact = _most_relevant(known, question.content or "")
-    asked = Message(role="user", content=question.content, files=question.files, turn=question.turn)
+    asked = Message(role="user", content=_with_files(question), files=question.files, turn=question.turn)
     if fact is None:
         before = [] if _stems(question.content or "") else _shortened(earlier)
         return [Message(role="system", content=_character(soul)), *before, asked]
@@ -67,6 +70,13 @@ def compact_messages(soul: str, facts: str, replay: Sequence[Message]) -> list[M
         Message(role="assistant", content=f"{fact}."),
         asked,
     ]
+
+
+def _with_files(question: Message) -> str:
+    """The words, and before them the beginnings of the files and outputs that came along."""
+    texts = [quote.text for quote in question.quotes if quote.how in ("file", "command")]
+    shown = [f"{text[:CARRIED]}\n[the rest is left out]" if len(text) > CARRIED else text for text in texts]
+    return "\n\n".join([*shown, question.content or ""])
 
 
 def _character(soul: str) -> str:

@@ -130,7 +130,7 @@ class ContextBuilder:
             f"sender: {message.sender.name or 'unknown name'} (id {message.sender.id}, {message.authority.role})",
             *_remarks(message),
         ]
-        return "\n".join(["<context>", *map(_one_line, rows), "</context>", *map(_quoted, message.quotes)])
+        return "\n".join(["<context>", *map(_one_line, rows), "</context>", *map(quoted, message.quotes)])
 
     async def reminder(self, heard: Heard) -> Reminder:
         """The memories that go in front of a message."""
@@ -188,12 +188,20 @@ def _full(parts: Iterable[Part]) -> str:
 def _remarks(message: InboundMessage) -> Iterator[str]:
     if not message.to_bot:
         yield "said in the group, not to you"
+    if message.authority.here:
+        yield f"open folder: {message.authority.here} (named by its absolute path; commands run there)"
+    if message.retries:
+        yield "asked once more: your earlier answer is set aside and not shown"
+    if message.ran:
+        yield f"what these tools had done for that answer stays done: {', '.join(message.ran)}"
     if message.corrects:
         yield "this is the new wording of an earlier message, which was edited"
 
 
-def _quoted(quote: Quote) -> str:
-    by = f" by {_one_line(quote.by)}" if quote.by else ""
+def quoted(quote: Quote) -> str:
+    """A text of somebody else as the model is shown it."""
+    of = "" if quote.how in ("file", "command") else "by "
+    by = f" {of}{_one_line(quote.by)}" if quote.by else ""
     return fenced("quoted", f"[{quote.how}{by}]\n{quote.text}")
 
 

@@ -12,6 +12,7 @@ from nanobot.history import INTERRUPTED, NOT_ALLOWED, interrupted, legal, open_c
 from nanobot.ids import new_id
 from nanobot.memory.brief import brief
 from nanobot.memory.strategies import Strategy, View
+from nanobot.messages import InboundMessage
 from nanobot.ports import Clock, SessionStore
 from nanobot.tokens import Counts, Report, TokenEstimator
 from nanobot.transcript import Asked, Ended, EndedHow, Message, Reset, Session, ToolCall, Window
@@ -110,6 +111,9 @@ class Conversation:
             origin = least(*(origin for line in running for origin in line.origins), *shown)
         complete = replace(message, id=new_id(), at=self._now(), turn=turn, origin=origin)
         await self._store.append(self._session, complete)
+        if message.retries:  # what it stands in place of is not shown any more
+            along = len(self._shown(self._session.messages[: self._session.along]))
+            self._replace(self._shown(self._session.messages[:-1]), along)
 
     async def end(self, turn: str, how: EndedHow | None = None) -> None:
         """A turn is over; `how` says so in the session if it has no complete answer."""
@@ -147,6 +151,28 @@ class Conversation:
         calls = open_calls(running)
         await self.close_calls()
         return calls
+
+    def asked_last(self, again: InboundMessage) -> InboundMessage | None:
+        """The last question of this person as a message that asks it again; None if the last one is not theirs.
+
+        A request that a process which died has begun to deal with stays what it was.
+        """
+        messages = self._session.messages
+        if begun := next((message for message in messages if message.inbound == again.id), None):
+            return _anew(again, [begun], begun.retries or "", ())
+        for lines in reversed(turns_of(messages)):
+            said = [line for line in lines if line.role == "user"]
+            turn = lines[0].turn
+            is_answered = turn in self._session.ended or any(line.role == "assistant" for line in lines)
+            if not said or not (is_answered or not again.authority.scope.is_group):  # a group talks among itself, too
+                continue
+            if any(line.sender is None or line.sender.id != again.sender.id for line in said):
+                return None
+            corrected = {message.corrects: message for message in messages if message.corrects}
+            said = [corrected.get(line.inbound or "", line) for line in said if not line.corrects] or said
+            ran = dict.fromkeys(call.name for line in lines for call in line.tool_calls)
+            return _anew(again, said, turn, tuple(ran))
+        return None
 
     async def recover(self) -> Interruption | None:
         """Deal with a last turn that neither was answered nor ended, because the process died in it."""
@@ -266,6 +292,17 @@ class Conversation:
 
     def _now(self) -> str:
         return self._clock.now().isoformat(timespec="milliseconds")
+
+
+def _anew(again: InboundMessage, said: Sequence[Message], turn: str, ran: Sequence[str]) -> InboundMessage:
+    return replace(
+        again,
+        text="\n\n".join(filter(None, (line.content for line in said))),
+        files=tuple(file for line in said for file in line.files),
+        quotes=tuple(quote for line in said for quote in line.quotes),
+        retries=turn,
+        ran=ran,
+    )
 
 
 def _is_answer(message: Message) -> bool:

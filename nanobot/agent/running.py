@@ -241,6 +241,7 @@ def heard(message: InboundMessage, context: str | None) -> Message:
         scope=message.authority.scope.name,
         inbound=message.id,
         corrects=message.corrects,
+        retries=message.retries,
         quotes=tuple(message.quotes),
         files=tuple(message.files),
     )

@@ -83,7 +83,7 @@ def _telegram(says: settings.Telegram, house: House) -> "Telegram":
         language=house.language,
         changed=house.changed,
     )
-    menu = [MenuCommand(command.name, _help(command)) for command in house.commands]
+    menu = [MenuCommand(command.name, _help(command)) for command in house.commands if not command.in_terminal_only]
     hook = says.webhook
     webhook = (
         Webhook(url=hook.url, listen=hook.listen, port=hook.port, secret=known(hook.secret) or None) if hook else None
@@ -105,7 +105,7 @@ def _discord(says: settings.Discord, house: House) -> "Discord":
         changed=house.changed,
     )
     catch_up = CatchUp(says.catch_up.messages, says.catch_up.age)
-    menu = [MenuCommand(command.name, _help(command)) for command in house.commands]
+    menu = [MenuCommand(command.name, _help(command)) for command in house.commands if not command.in_terminal_only]
     return Discord(Settings(token=known(says.token), api_base=says.api_base, catch_up=catch_up), around, menu)
 
 

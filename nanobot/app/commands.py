@@ -6,11 +6,18 @@ from dataclasses import dataclass
 from nanobot.agent.agent import Agent
 from nanobot.app.ground import Ground
 from nanobot.app.keep import Keep
+from nanobot.commands.conversations import (
+    Listing,
+    copy_command,
+    export_command,
+    resume_command,
+    retry_command,
+    sessions_command,
+)
 from nanobot.commands.dream import dream_command, dream_lines
 from nanobot.commands.forget import Forgetting, forget_command, forget_lines
 from nanobot.commands.memory import View, memory_command, remember_command
 from nanobot.commands.memory_shell import MemoryShell
-from nanobot.commands.model import model_command
 from nanobot.commands.recall import recall_command, recall_lines
 from nanobot.commands.router import Command, Router
 from nanobot.commands.session import (
@@ -18,11 +25,13 @@ from nanobot.commands.session import (
     all_of,
     compact_command,
     help_command,
+    model_command,
     new_command,
-    sessions_command,
     status_command,
     stop_command,
 )
+from nanobot.store.media import MediaFolder
+from nanobot.store.private import save_export
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +60,18 @@ def build_commands(
         recall_lines(lambda: keep.memories.trouble),
     )
     view = View(memory.shelves, keep.documents, ground.config.memory.budget.memory, about_memory)
+    listing = Listing(keep.sessions, ground.clock)
     listed = [
         new_command(agent),
         compact_command(agent),
         stop_command(keep.lanes),
         status_command(agent, keep.models, all_of(about_memory, status)),
         model_command(keep.models),
-        sessions_command(keep.sessions),
+        sessions_command(listing),
+        resume_command(listing, agent),
+        retry_command(agent),
+        export_command(keep.sessions, ground.clock, MediaFolder(ground.workspace), save_export),
+        copy_command(),
         memory_command(view),
         remember_command(memory.shelves),
         recall_command(keep.memories),

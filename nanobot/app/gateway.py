@@ -21,11 +21,10 @@ from nanobot.bus.spool import Spool
 from nanobot.channels.access import Access
 from nanobot.channels.socket.desk import Desk
 from nanobot.channels.socket.frames import Welcome
-from nanobot.commands.dream_shell import dream_at_shell
-from nanobot.commands.forget_shell import forget_at_shell
+from nanobot.commands.dream import dream_at_shell
+from nanobot.commands.forget import forget_at_shell
 from nanobot.commands.gateway import GatewayLines, asked_at_shell
-from nanobot.commands.link import link_command
-from nanobot.commands.pair import Asker, Pairing, pair_command
+from nanobot.commands.pair import Asker, Pairing, link_command, pair_command
 from nanobot.config import Config, secrets_of
 from nanobot.errors import expected_in
 from nanobot.first import first_of

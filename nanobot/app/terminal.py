@@ -14,8 +14,7 @@ from nanobot.app.forgetting import go_on
 from nanobot.app.ground import Ground
 from nanobot.app.people import build_people, pairing_without_gateway
 from nanobot.bus.memory import MemoryBus
-from nanobot.commands.link import link_command
-from nanobot.commands.pair import pair_command
+from nanobot.commands.pair import link_command, pair_command
 from nanobot.commands.router import Command
 from nanobot.config import Config, secrets_of
 from nanobot.errors import expected_in

@@ -54,7 +54,7 @@ async def _dream(config: "Config", args: argparse.Namespace) -> "Answer":
         told = await ask(Workspace(config.workspace), __version__, "dream", [language], _tell)
     except NoGatewayError:
         from nanobot.app.alone import alone
-        from nanobot.commands.dream_shell import dream_at_shell
+        from nanobot.commands.dream import dream_at_shell
         from nanobot.store.lock import InUseError
 
         try:

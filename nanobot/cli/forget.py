@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run(config: "Config", args: argparse.Namespace, words: "Sequence[str]") -> int:
-    from nanobot.commands.forget_shell import EVERY_SCOPE
+    from nanobot.commands.forget import EVERY_SCOPE
 
     language, scope = language_here(config.language), args.scope or EVERY_SCOPE
     async with _opened(config, args) as do:
@@ -104,7 +104,7 @@ def _opened(config: "Config", args: argparse.Namespace) -> "AbstractAsyncContext
     @asynccontextmanager
     async def opened() -> "AsyncIterator[Do]":
         from nanobot.app.alone import alone
-        from nanobot.commands.forget_shell import forget_at_shell
+        from nanobot.commands.forget import forget_at_shell
         from nanobot.store.lock import InUseError
 
         try:

@@ -49,7 +49,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def list_all(args: argparse.Namespace) -> int:
-    from nanobot.cli.written import day_and_time
+    from nanobot.commands.written import day_and_time
     from nanobot.i18n import say
 
     infos, language = _infos(_workspace(args)), _language(args)
@@ -65,7 +65,8 @@ def list_all(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    from nanobot.cli.written import as_text
+    from nanobot.channels.terminal.clean import printable
+    from nanobot.commands.written import as_text
     from nanobot.store import lines
 
     workspace = _workspace(args)
@@ -74,14 +75,14 @@ def show(args: argparse.Namespace) -> int:
         print(lines.encode(messages)[0].decode(), end="")
     else:
         for block in as_text(messages, _language(args)):
-            print(block)
+            print(printable(block))
     return 0
 
 
 def search(args: argparse.Namespace) -> int:
     """Print every message that holds the words; 1 if none does."""
     from nanobot.channels.terminal.clean import printable
-    from nanobot.cli.written import Speakers, around, day_and_time
+    from nanobot.commands.written import Speakers, around, day_and_time
     from nanobot.i18n import say
 
     workspace, words = _workspace(args), " ".join(args.words)
@@ -99,7 +100,7 @@ def search(args: argparse.Namespace) -> int:
                 _print_json([row | {"content": message.content}])
             else:
                 print(f"{_shown(info.key)}  {day_and_time(message.at, language)}  {printable(speaker)}")
-                print(f"    {around(message.content or '', words)}")
+                print(f"    {printable(around(message.content or '', words))}")
     if not found and not args.json:
         print(say("shell.nothing_found", language))
     return 0 if found else NOTHING_FOUND
@@ -159,7 +160,7 @@ async def _delete(workspace: "Workspace", key: str) -> None:
 
 
 def _exported(workspace: "Workspace", key: str, form: str, language: "Language") -> bytes:
-    from nanobot.cli.written import as_markdown
+    from nanobot.commands.written import as_markdown
     from nanobot.store.private import utf8
     from nanobot.store.session_files import SessionFiles
 

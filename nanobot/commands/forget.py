@@ -16,13 +16,16 @@ from nanobot.errors import StoreError, VersionError
 from nanobot.i18n import Language
 from nanobot.ids import new_id
 from nanobot.memory.forget.forget import Forget, Preview
-from nanobot.memory.forget.reach import Reach, WhoIs, reach_for, reach_of
+from nanobot.memory.forget.reach import EVERYBODY, Reach, WhoIs, reach_for, reach_of
 from nanobot.memory.forget.wish import Wish, WishError, kind_of, read_wish
 from nanobot.messages import Address, Button, InboundMessage, OutboundMessage
 from nanobot.ports import Clock
 from nanobot.ports.erasable import Order, Question, Questions
 
 log = logging.getLogger(__name__)
+
+EVERY_SCOPE = "*"
+_TYPED = "nanobot memory forget"
 
 VALID = timedelta(minutes=10)
 """For which what was shown can be said yes to."""
@@ -293,3 +296,18 @@ def _told(call: Call, asked: Asked) -> Answer:
 def _notice(call: Call, sentence: str) -> OutboundMessage:
     text = call.say(f"forget.{sentence}")
     return OutboundMessage(id=new_id(), address=call.message.address, text=text, kind="notice")
+
+
+async def forget_at_shell(forgetting: Forgetting, args: Sequence[str]) -> Asked:
+    """`nanobot memory forget`: whoever is at the machine reaches everybody's memory.
+
+    `args`: language, scope or `*` for all, then show WORDS | yes TOKEN NUMBER | no TOKEN. Raises StoreError.
+    """
+    language, scope, action, *words = args
+    reach = EVERYBODY if scope == EVERY_SCOPE else Reach(frozenset({scope}))
+    asker = Asker(by="", reach=reach, language="zh" if language == "zh" else "en", typed=_TYPED)
+    if action == "yes":
+        return await forgetting.yes(words[0], words[1], asker)
+    if action == "no":
+        return await forgetting.no(words[0], asker)
+    return await forgetting.show(" ".join(words), asker)

@@ -1,4 +1,4 @@
-"""Who may talk: what `/pair` and `nanobot pair` do."""
+"""Who may talk, and as whom: what `/pair`, `nanobot pair` and `/link` do."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from nanobot.authority import Role
 from nanobot.commands.router import Answer, Call, Command
 from nanobot.i18n import Language, say
 from nanobot.messages import Address, OutboundMessage
+from nanobot.people.links import VALID
 from nanobot.people.people import MACHINE, People
 from nanobot.people.standing import TERMINAL
 from nanobot.people.trouble import PairingError
@@ -202,3 +203,28 @@ def _who(channel: str, id_: str, name: str = "") -> str:
     """Somebody by the id that counts, and by the name that they gave themselves, cut to a line."""
     shown = shorten(name, _LONGEST_NAME, placeholder="…")
     return f"{channel}:{id_} ({shown})" if shown else f"{channel}:{id_}"
+
+
+def link_command(people: People) -> Command:
+    """/link gives a code, /link CODE takes one, /link off takes it back."""
+
+    async def handle(call: Call) -> Answer:
+        message = call.message
+        if message.authority.scope.is_group:
+            return Answer(call.say("pairing.link_privately"), failed=True)
+        try:
+            return Answer(await _link(people, call, message.address.channel, message.sender.id))
+        except PairingError as error:
+            return Answer(call.say(f"pairing.{error.kind}"), failed=True)
+
+    return Command("link", handle, immediate=True, once=True)
+
+
+async def _link(people: People, call: Call, channel: str, user_id: str) -> str:
+    if not call.argument:
+        linking = await people.link_code(channel, user_id)
+        return call.say("pairing.link_code", code=linking.code, minutes=round(VALID.total_seconds() / 60))
+    if call.argument.casefold() == "off":
+        await people.unlink(channel, user_id)
+        return call.say("pairing.unlinked")
+    return call.say("pairing.linked", who=":".join(await people.link(call.argument, channel, user_id)))

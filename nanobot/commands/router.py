@@ -9,7 +9,7 @@ from nanobot.authority import Authority, Role
 from nanobot.i18n import Language, say
 from nanobot.i18n.consent import consent
 from nanobot.ids import new_id
-from nanobot.messages import Button, InboundMessage, OutboundMessage
+from nanobot.messages import Attachment, Button, InboundMessage, OutboundMessage
 
 _COMMAND = re.compile(r"[/／]([^\W_][\w-]*)(?:@[\w-]+)?(?:\s+(.*))?", re.DOTALL)
 
@@ -31,7 +31,8 @@ class Call:
 class Answer:
     """What a command answers; `failed` if it could not do what it was asked.
 
-    `yes` and `no` are the commands that a bare yes or no stands for if somebody types it right afterwards.
+    `yes` and `no` are the commands that a bare yes or no stands for if somebody types it right afterwards. `asks`: the
+    answer is the model's to this message. `goes_to` is the conversation with which the terminal goes on.
     """
 
     text: str
@@ -39,6 +40,9 @@ class Answer:
     failed: bool = False
     yes: str = ""
     no: str = ""
+    files: Sequence[Attachment] = ()
+    asks: InboundMessage | None = None
+    goes_to: str = ""
 
 
 Handler = Callable[[Call], Awaitable[Answer]]
@@ -55,6 +59,8 @@ class Command:
 
     `asked_before` gives the command that a yes may stand for where a process before this one has asked, "" if it has
     not. `has_done` says whether a message that comes again was dealt with when this process started.
+
+    `in_terminal_only`: chat platforms have ways of their own to do that.
     """
 
     name: str
@@ -67,6 +73,7 @@ class Command:
     role_in_group: Role = Role.MEMBER
     asked_before: Callable[[InboundMessage], Awaitable[str]] | None = None
     has_done: Callable[[InboundMessage], bool] | None = None
+    in_terminal_only: bool = False
 
     def may(self, authority: Authority) -> bool:
         """Whether somebody may use it where they speak."""
@@ -135,4 +142,6 @@ def notice(message: InboundMessage, answer: Answer) -> OutboundMessage:
         reply_to=message.id,
         buttons=tuple(answer.buttons),
         failed=answer.failed,
+        files=tuple(answer.files),
+        goes_to=answer.goes_to,
     )

@@ -1,6 +1,7 @@
-"""Commands about the conversation and the program: /help /new /compact /stop /status /sessions."""
+"""Commands about the conversation and the program: /help /new /compact /stop /status /model."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from difflib import get_close_matches
 
 from nanobot.agent.agent import Agent, too_long, unreadable
 from nanobot.agent.models import Models
@@ -9,10 +10,8 @@ from nanobot.commands.router import Answer, Call, Command, Router, parse
 from nanobot.lanes import Lanes
 from nanobot.memory.consolidator import Archiving
 from nanobot.memory.setbacks import Setback, cause
+from nanobot.messages import Button
 from nanobot.people.standing import TERMINAL
-from nanobot.ports import SessionStore
-
-MOST_SESSIONS = 20
 
 Lines = Callable[[Call], Awaitable[Sequence[str]]]
 """What somebody else has to say in answer to a command."""
@@ -32,7 +31,12 @@ def help_command(others: Iterable[Command]) -> Command:
     commands = tuple(others)
 
     async def handle(call: Call) -> Answer:
-        usable = [command for command in (*commands, itself) if command.may(call.message.authority)]
+        is_elsewhere = call.message.address.channel != TERMINAL
+        usable = [
+            command
+            for command in (*commands, itself)
+            if command.may(call.message.authority) and not (command.in_terminal_only and is_elsewhere)
+        ]
         asked = Router(usable).find(f"/{call.argument.lstrip('/')}")
         rows = sorted((command.name, command.help(call.language)) for command in ([asked[0]] if asked else usable))
         lines = [call.say("command.help_row", name=name, text=text) for name, text in rows]
@@ -113,26 +117,30 @@ def status_command(agent: Agent, models: Models, more: Lines | None = None) -> C
     return Command("status", handle, immediate=True, in_order=False)
 
 
-def sessions_command(store: SessionStore) -> Command:
-    async def handle(call: Call) -> Answer:
-        address = call.message.address
-        here = address.session_key
-        infos = [
-            info for info in await store.list() if call.message.authority.scope.is_owner or address.holds(info.key)
-        ]
-        rows = [
-            call.say(
-                "command.session_here" if info.key == here else "command.session",
-                key=info.key,
-                at=info.updated[:16].replace("T", " "),
-            )
-            for info in infos[:MOST_SESSIONS]
-        ]
-        if len(infos) > MOST_SESSIONS:
-            rows.append(call.say("command.more_sessions", count=len(infos) - MOST_SESSIONS))
-        return Answer("\n".join(rows) or call.say("command.no_sessions"))
+def model_command(models: Models) -> Command:
+    """/model: shows which model answers, and chooses another for this session."""
 
-    return Command("sessions", handle, immediate=True, role=Role.OWNER)
+    async def handle(call: Call) -> Answer:
+        key = call.message.address.session_key
+        if not call.argument:
+            return _models(models, key, call)
+        if call.argument not in models.names:
+            meant = get_close_matches(call.argument, models.names, n=1)
+            names = ", ".join(meant or models.names)
+            return Answer(call.say("command.no_such_model", name=call.argument, names=names), failed=True)
+        await models.choose(key, call.argument)
+        return Answer(call.say("command.model_chosen", name=call.argument, model=models.get(key)[0].info.model))
+
+    return Command("model", handle, immediate=True, role_in_group=Role.OWNER)
+
+
+def _models(models: Models, key: str, call: Call) -> Answer:
+    info = models.get(key)[0].info
+    text = call.say("command.model", name=info.preset, model=info.model, window=f"{info.context_window:,}")
+    others = [name for name in models.names if name != info.preset]
+    if not others:
+        return Answer(f"{text}\n{call.say('command.only_model')}")
+    return Answer(f"{text}\n{call.say('command.other_model')}", [Button(name, f"/model {name}") for name in others])
 
 
 def _compacted(call: Call, done: Archiving) -> str:

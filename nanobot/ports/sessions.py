@@ -29,6 +29,13 @@ class SessionStore(Protocol):
         """
         ...
 
+    async def first_words(self, key: str) -> Message | None:
+        """What a person said first in a conversation since it was last begun afresh; None if nothing was said.
+
+        A conversation in which nothing was said since is told by what was said before. Raises StoreError.
+        """
+        ...
+
     async def unarchived(self, key: str) -> Sequence[Sequence[Message]]:
         """The oldest messages that are in no episode, at most some thousands, conversation by conversation.
 

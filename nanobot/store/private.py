@@ -80,6 +80,19 @@ class GrowingFile:
         self._temp.unlink(missing_ok=True)
 
 
+def save_export(path: str, name: str, text: str, *, is_over: bool) -> tuple[Path, bool]:
+    """Write a text to a file, of this name where the path is a folder. Raises OSError.
+
+    Returns where that is, and False if something is there already and is not to be replaced.
+    """
+    place = Path(path or ".").expanduser()
+    place = place / name if place.is_dir() else place
+    if place.exists() and not is_over:
+        return place, False
+    replace(place, utf8(text), _mode_of(place))
+    return place, True
+
+
 def private_folder(path: Path) -> None:
     """Make a folder and those above it, private and durable. Those that exist stay as they are. Raises OSError."""
     if path.is_dir():

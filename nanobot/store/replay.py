@@ -10,8 +10,7 @@ def follow(session: Session, lines: Iterable[Line]) -> None:
     for line in lines:
         match line:
             case Message():
-                session.messages.append(line)
-                session.asking = ""
+                _add(session, line)
             case Asked():
                 session.asking = line.turn if line.open else ""
             case Ended():
@@ -34,6 +33,8 @@ class Replay:
         self._messages: list[Message] = []
         self._before: list[Message] = []  # what stands before the window and goes along
         self._ended: set[str] = set()
+        self._retried: dict[str, str] = {}  # turns that were asked again: the id of the message that did so
+        self._brief: str | None = None
         self._window: Window | None = None
         self._older: str | None = None  # where the window before began
         self._begun = False  # the window's first message was met
@@ -64,21 +65,27 @@ class Replay:
         session = Session(key, [*self._before[::-1], *self._messages[::-1]], self._ended, episodes=self._episodes)
         session.asking = self._asking or ""
         if self._window is not None and self._begun:
-            session.along, session.brief = len(self._before), self._window.brief
+            session.along = len(self._before)
+            session.brief = self._brief or self._window.brief
         _forget_ended(session)
         return session
 
     def _take_message(self, message: Message) -> bool:
         if self._asking is None:
             self._asking = ""
+        if message.retries:
+            self._retried[message.retries] = message.id
+        in_place = self._retried.get(message.turn)
         if self._window is None:
-            self._messages.append(message)
+            self._messages += [] if in_place else [message]
             return True
+        if in_place and message.id == self._window.brief:
+            self._brief = in_place
         if not self._begun:
-            self._messages.append(message)
+            self._messages += [] if in_place else [message]
             self._begun = message.id == self._window.start
             return not self._begun or (bool(self._window.kept) and message.id != self._older)
-        if message.turn in self._window.kept:
+        if message.turn in self._window.kept and not in_place:
             self._before.append(message)
         elif self._before and self._before[-1].turn == self._window.kept[0]:
             return False
@@ -93,6 +100,23 @@ class Replay:
     def _take_episodes(self, cursor: int | None) -> None:
         if not self._knows_episodes:
             self._episodes, self._knows_episodes = cursor, True
+
+
+def _add(session: Session, message: Message) -> None:
+    if message.retries:
+        _set_aside(session, message.retries, message.id)
+    session.messages.append(message)
+    session.asking = ""
+
+
+def _set_aside(session: Session, turn: str, in_place: str) -> None:
+    """Drop a turn from the replay: the message `in_place` asks the same again."""
+    before = session.messages[: session.along]
+    if any(message.turn == turn and message.id == session.brief for message in session.messages):
+        session.brief = in_place
+    session.along -= sum(message.turn == turn for message in before)
+    session.messages[:] = [message for message in session.messages if message.turn != turn]
+    session.ended.discard(turn)
 
 
 def _move_window(session: Session, window: Window) -> None:

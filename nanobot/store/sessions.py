@@ -15,7 +15,7 @@ from nanobot.store import jsonl, lines
 from nanobot.store.jsonl import Stamp
 from nanobot.store.replay import Replay, follow
 from nanobot.store.session_files import SessionFiles
-from nanobot.store.spans import read_spans
+from nanobot.store.spans import read_first_words, read_spans
 from nanobot.store.unarchived import read_owed, read_unarchived
 from nanobot.transcript import Line, Message, Owed, Session, SessionInfo, Span
 from nanobot.uncancelled import to_the_end
@@ -86,6 +86,9 @@ class SessionManager:
 
     async def between(self, key: str, spans: Collection[Span]) -> Sequence[Message]:
         return await asyncio.to_thread(self._read_spans, self._files.path(key), spans)
+
+    async def first_words(self, key: str) -> Message | None:
+        return await asyncio.to_thread(self._read_first_words, self._files.path(key))
 
     async def unarchived(self, key: str) -> Sequence[Sequence[Message]]:
         path = self._files.path(key)
@@ -208,6 +211,16 @@ class SessionManager:
                 return read_spans(file.fileno(), os.fstat(file.fileno()).st_size, spans)
         except FileNotFoundError:
             return []
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
+    def _read_first_words(self, path: Path) -> Message | None:
+        try:
+            self._files.check(path)
+            with path.open("rb") as file:
+                return read_first_words(file.fileno(), os.fstat(file.fileno()).st_size)
+        except FileNotFoundError:
+            return None
         except OSError as error:
             raise _unreadable(path, error) from error
 

@@ -4,10 +4,33 @@ from collections import defaultdict
 from collections.abc import Collection
 
 from nanobot.store import jsonl, lines
-from nanobot.transcript import Message, Span
+from nanobot.transcript import Message, Reset, Span
 
 MOST = 16 << 20
 """Bytes of the lines that are given at once: a piece whose beginning is gone would have none."""
+
+LOOKED_THROUGH = 1 << 20
+"""Bytes at the end of a log in which its first words are looked for; of a longer one they are the first in there."""
+
+_FIRST = (b'"role":"user"', b'"type":"reset"')
+
+
+def read_first_words(descriptor: int, size: int) -> Message | None:
+    """What was said first since the last reset; None if nothing was. Raises OSError."""
+    first: Message | None = None
+    for at, raw in jsonl.backwards(descriptor, size):
+        if any(mark in raw for mark in _FIRST):
+            try:
+                line = lines.decode(raw)
+            except ValueError:
+                continue
+            if isinstance(line, Reset) and first:
+                break
+            if isinstance(line, Message) and line.role == "user":
+                first = line
+        if size - at > LOOKED_THROUGH:
+            break
+    return first
 
 
 def read_spans(descriptor: int, size: int, spans: Collection[Span]) -> list[Message]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nanobot.commands.dream_shell import dream_at_shell
+from nanobot.commands.dream import dream_at_shell
 from nanobot.memory.consolidator import Archiving
 from tests.fakes.dreamers import keen
 from tests.memory.dream.bedroom import MEMORY, Bedroom

@@ -6,7 +6,7 @@ import pytest
 
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.channels.access import Access, Contact
-from nanobot.commands.link import link_command
+from nanobot.commands.pair import link_command
 from nanobot.commands.router import Answer, Call
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
 from nanobot.people.links import MOST_WRONG

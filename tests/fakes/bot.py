@@ -19,13 +19,13 @@ from nanobot.agent.recollection import Recollection
 from nanobot.agent.skills import Skills
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.bus.memory import MemoryBus
-from nanobot.commands.model import model_command
+from nanobot.commands.conversations import Listing, export_command, resume_command, retry_command, sessions_command
 from nanobot.commands.router import Command, Router
 from nanobot.commands.session import (
     compact_command,
     help_command,
+    model_command,
     new_command,
-    sessions_command,
     status_command,
     stop_command,
 )
@@ -49,7 +49,9 @@ from nanobot.store.documents import CachedDocuments
 from nanobot.store.dreams import DreamFiles
 from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.history import History
+from nanobot.store.media import MediaFolder
 from nanobot.store.memory_folder import MemoryFolder
+from nanobot.store.private import save_export
 from nanobot.store.recall.indexer import open_recall
 from nanobot.store.sessions import SessionManager
 from nanobot.tokens import TokenEstimator
@@ -168,12 +170,16 @@ class Bot:
         )
 
     def _router(self) -> Router:
+        listing = Listing(self.store, self.clock)
         commands: list[Command] = [
             new_command(self.agent),
             compact_command(self.agent),
             stop_command(self.lanes),
             model_command(self.models),
-            sessions_command(self.store),
+            sessions_command(listing),
+            resume_command(listing, self.agent),
+            retry_command(self.agent),
+            export_command(self.store, self.clock, MediaFolder(self.workspace), save_export),
             status_command(self.agent, self.models),
         ]
         return Router([help_command(commands), *commands])

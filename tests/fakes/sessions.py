@@ -36,6 +36,16 @@ class InMemorySessions:
             self.logs.setdefault(session.key, []).extend(readable)
             follow(session, readable)
 
+    async def first_words(self, key: str) -> Message | None:
+        path_of(key)
+        first: Message | None = None
+        for line in reversed(self.logs.get(key, [])):
+            if isinstance(line, Reset) and first:
+                break
+            if isinstance(line, Message) and line.role == "user":
+                first = line
+        return first
+
     async def messages(self, key: str) -> Sequence[Message]:
         path_of(key)
         return [line for line in self.logs.get(key, []) if isinstance(line, Message)]

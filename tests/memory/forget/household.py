@@ -13,8 +13,7 @@ from nanobot.app.ground import Ground
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.bus.memory import MemoryBus
 from nanobot.bus.spool import Spool
-from nanobot.commands.forget import Asked, Asker
-from nanobot.commands.forget_shell import forget_at_shell
+from nanobot.commands.forget import Asked, Asker, forget_at_shell
 from nanobot.config import load
 from nanobot.memory.commits import Commit, Operation, write
 from nanobot.memory.forget.reach import Reach

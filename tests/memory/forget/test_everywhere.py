@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nanobot.authority import OWNER_IN_TERMINAL
-from nanobot.commands.forget_shell import forget_at_shell
+from nanobot.commands.forget import forget_at_shell
 from nanobot.forgotten import FORGOTTEN
 from nanobot.ports import Erasable
 from nanobot.store.history import History

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.commands.forget_shell import forget_at_shell
+from nanobot.commands.forget import forget_at_shell
 from nanobot.store.template import template_folder
 from tests.memory.forget.household import Household, git, user
 

@@ -4,7 +4,6 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from nanobot.channels.terminal.clean import printable
 from nanobot.i18n import Language, say
 from nanobot.transcript import Message
 
@@ -43,21 +42,18 @@ class Speakers:
 
 
 def as_text(messages: Sequence[Message], language: Language) -> Iterator[str]:
-    """Blocks for a terminal, one for each message."""
+    """Blocks to be shown in a terminal, one for each message."""
     speakers = Speakers(language)
     for message in messages:
         head = f"{day_and_time(message.at, language)}  {speakers.of(message)}"
-        yield printable(
-            "\n".join(
-                [head, *(textwrap.indent(part, "    ", lambda _: True) for part in _parts(message, language)), ""]
-            )
-        )
+        parts = (textwrap.indent(part, "    ", lambda _: True) for part in _parts(message, language))
+        yield "\n".join([head, *parts, ""])
 
 
 def as_markdown(key: str, messages: Sequence[Message], language: Language) -> Iterator[str]:
     """A document, in pieces."""
     speakers = Speakers(language)
-    yield f"# {printable(key)}\n"
+    yield f"# {' '.join(key.split())}\n"
     for message in messages:
         yield f"\n## {speakers.of(message)}, {day_and_time(message.at, language)}\n"
         for part in _body(message, language):
@@ -70,7 +66,7 @@ def around(text: str, words: str) -> str:
     start = max((found.start() if found else 0) - _AROUND, 0)
     end = (found.end() if found else 0) + _AROUND
     piece = " ".join(text[start:end].split())
-    return printable(f"{'… ' if start else ''}{piece}{' …' if end < len(text) else ''}")
+    return f"{'… ' if start else ''}{piece}{' …' if end < len(text) else ''}"
 
 
 def _parts(message: Message, language: Language) -> Iterator[str]:
