@@ -3,15 +3,16 @@
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import chain, takewhile
 
-from nanobot.agent.moving import Moved, moved, viewed
 from nanobot.agent.past import Past, past_of
 from nanobot.authority import least
 from nanobot.history import INTERRUPTED, NOT_ALLOWED, interrupted, legal, open_calls, turns_of, within_turn
 from nanobot.ids import new_id
 from nanobot.memory.brief import brief
 from nanobot.memory.strategies import Strategy, View
+from nanobot.memory.strategies.view import Size, size_of
+from nanobot.memory.strategies.view import Turn as OldTurn
 from nanobot.messages import InboundMessage
 from nanobot.ports import Clock, SessionStore
 from nanobot.tokens import Counts, Report, TokenEstimator
@@ -34,6 +35,21 @@ class Interruption:
     asked: str
     tools: Sequence[str]
     unanswered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The turns that are over, as they are shown from now on, and what the window mark says of it.
+
+    `along` are of older turns that go along, the turns `kept`. From the message `start` on nothing is left out;
+    `brief` is the message before which results of tools are a line each.
+    """
+
+    along: Sequence[Message]
+    shown: Sequence[Message]
+    start: str
+    kept: Sequence[str] = ()
+    brief: str | None = None
 
 
 class Conversation:
@@ -292,6 +308,39 @@ class Conversation:
 
     def _now(self) -> str:
         return self._clock.now().isoformat(timespec="milliseconds")
+
+
+def moved(turns: Sequence[OldTurn], running: Sequence[Message], view: View, trimmed: OldTurn = ()) -> Moved | None:
+    """Apply a view; `trimmed` is shown in place of the last turn if the view shows none. None: nothing is left to see.
+
+    Args:
+        turns: those that are over, without the older ones that went along until now.
+        running: the running turn.
+        view: which turns stay.
+        trimmed: what fits of the last turn.
+    """
+    start = len(turns) - 1 if trimmed else view.start
+    brief_to = max(start, view.brief) if view.brief else 0
+    first = next(chain(*turns[start:], running), None)
+    if first is None:
+        return None
+    first_whole = next(chain(*turns[brief_to:], running), first)
+    return Moved(
+        along=[brief(message) if brief_to else message for number in view.kept for message in turns[number]],
+        shown=list(trimmed) or [*map(brief, chain(*turns[start:brief_to])), *chain(*turns[max(start, brief_to) :])],
+        start=first.id,
+        kept=tuple(turns[number][0].turn for number in view.kept),
+        brief=first_whole.id if brief_to else None,
+    )
+
+
+def viewed(turns: Sequence[OldTurn], strategy: Strategy, size: Size, room: float) -> tuple[View, OldTurn]:
+    """What a strategy shows, and if that is nothing: what fits of the last turn without its oldest rounds of tools."""
+    view = strategy(turns, size, room)
+    if view.start < len(turns) or view.kept or not turns:
+        return view, ()
+    trimmed = within_turn(turns[-1], size, room)
+    return view, trimmed if size_of(trimmed, size) <= room else ()
 
 
 def _anew(again: InboundMessage, said: Sequence[Message], turn: str, ran: Sequence[str]) -> InboundMessage:

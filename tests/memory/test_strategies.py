@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.agent.moving import moved, viewed
+from nanobot.agent.conversation import moved, viewed
 from nanobot.history import legal, turns_of
 from nanobot.memory.strategies import STRATEGIES, View
 from nanobot.memory.strategies.importance import importance, score
