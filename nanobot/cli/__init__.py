@@ -73,6 +73,7 @@ def _run(argv: Sequence[str] | None) -> int:
     except SystemExit as leaving:  # argparse has said what there is to say
         return leaving.code if isinstance(leaving.code, int) else USAGE
     except NanobotError as error:
+        _tell_programs(args, str(error))
         tell(f"nanobot: {error}", failed=True)
         return USAGE if isinstance(error, ConfigError) else 1
     except KeyboardInterrupt:
@@ -92,6 +93,14 @@ def _parser() -> _Parser:
     for family in _FAMILIES:
         importlib.import_module(f"nanobot.cli.{family}").add_to(commands)
     return parser
+
+
+def _tell_programs(args: argparse.Namespace, error: str) -> None:
+    """A command that was asked for JSON answers in JSON, also that it failed."""
+    import json
+
+    if getattr(args, "json", False):
+        print(json.dumps({"error": error}, ensure_ascii=False).encode("utf-8", "backslashreplace").decode())
 
 
 def _is_of_output(error: Exception) -> bool:
@@ -118,5 +127,6 @@ def _cannot_write(reason: str) -> int:
 def _report(bug: Exception, args: argparse.Namespace) -> int:
     from nanobot.cli.bugs import noted
 
+    _tell_programs(args, f"this should not have happened ({type(bug).__name__})")
     print(f"nanobot: this should not have happened ({type(bug).__name__}); {noted(bug, args)}", file=sys.stderr)
     return 1

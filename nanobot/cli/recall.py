@@ -15,6 +15,10 @@ if TYPE_CHECKING:  # the index is opened only to be searched
     from nanobot.ports import Hit, RecallIndex, RecallKeeper
     from nanobot.workspace import Workspace
 
+    Search = Callable[[str, int], Sequence[Hit]]
+    """The hits for a query, at most so many."""
+
+NOTHING_FOUND = 1
 _DEFAULT_HITS = 10
 _BATCH = ["-"]
 
@@ -38,7 +42,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what was found, the best first."""
+    """Print what was found, the best first; 1 if nothing was."""
     from datetime import datetime
 
     from nanobot.memory.recall.search import LocalRecall
@@ -52,10 +56,11 @@ def run(args: argparse.Namespace) -> int:
     try:
         keeper.sync(_progress(language) if sys.stderr.isatty() else None)
         recall = LocalRecall(index)
-        _answer(args, lambda query: recall.search(query, now=datetime.now().astimezone(), k=args.k), language)
+        now = datetime.now().astimezone()
+        found = _answer(args, lambda query, k: recall.search(query, now=now, k=k), language)
     finally:
         keeper.close()
-    return 0
+    return 0 if found else NOTHING_FOUND
 
 
 def open_index(config: "Config", workspace: "Workspace") -> "tuple[RecallIndex, RecallKeeper]":
@@ -69,14 +74,23 @@ def open_index(config: "Config", workspace: "Workspace") -> "tuple[RecallIndex, 
     return open_recall(workspace, words_of, written_reader(read_frontmatter), embedder_named(config.memory.semantic))
 
 
-def _answer(args: argparse.Namespace, search: "Callable[[str], Sequence[Hit]]", language: "Language") -> None:
+def _answer(args: argparse.Namespace, search: "Search", language: "Language") -> bool:
+    """Print it; whether anything was found. Of a batch, each answer says that for itself."""
     if args.json and args.words == _BATCH:
-        _answer_lines(search)
-    elif args.json:
-        print(_json(search(" ".join(args.words))))
-    else:
-        hits = search(" ".join(args.words))
-        _print([hit for hit in hits if not hit.is_beside] or hits, language)
+        _answer_lines(lambda query: search(query, args.k))
+        return True
+    if args.json:
+        hits = search(" ".join(args.words), args.k)
+        print(_json(hits))
+        return bool(hits)
+    every = search(" ".join(args.words), args.k + 1)
+    hits = [hit for hit in every if not hit.is_beside] or every
+    _print(hits[: args.k], language)
+    if len(hits) > args.k:
+        from nanobot.i18n import say
+
+        print(say("shell.recall_more", language, count=args.k, more=2 * args.k))
+    return bool(hits)
 
 
 def _positive(text: str) -> int:

@@ -31,8 +31,13 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     showing.add_argument("--json", action="store_true", help="one JSON object a line, as in the file")
     showing.set_defaults(func=show)
 
-    searching = actions.add_parser("search", help="find words in all conversations")
-    searching.add_argument("words", metavar="TEXT", nargs="+", help="capitals and small letters are the same")
+    searching = actions.add_parser("search", help="find messages that hold all of some words")
+    searching.add_argument(
+        "words",
+        metavar="TEXT",
+        nargs="+",
+        help="in any order, capitals or not; a phrase in double quotes stays one",
+    )
     searching.add_argument("--json", action="store_true", help="one JSON object a line")
     searching.set_defaults(func=search)
 
@@ -80,19 +85,20 @@ def show(args: argparse.Namespace) -> int:
 
 
 def search(args: argparse.Namespace) -> int:
-    """Print every message that holds the words; 1 if none does."""
+    """Print every message that holds all the words; 1 if none does."""
     from nanobot.channels.terminal.clean import printable
     from nanobot.commands.written import Speakers, around, day_and_time
     from nanobot.i18n import say
 
-    workspace, words = _workspace(args), " ".join(args.words)
+    workspace, words = _workspace(args), _words(args.words)
     language: Language = "en" if args.json else _language(args)  # programs need not know who reads
     found = False
     for info in _infos(workspace):
         speakers = Speakers(language)
         for message in _messages(workspace, info.key):
             speaker = speakers.of(message)
-            if words.casefold() not in (message.content or "").casefold():
+            content = (message.content or "").casefold()
+            if not all(word in content for word in words):
                 continue
             found = True
             if args.json:
@@ -100,10 +106,18 @@ def search(args: argparse.Namespace) -> int:
                 _print_json([row | {"content": message.content}])
             else:
                 print(f"{_shown(info.key)}  {day_and_time(message.at, language)}  {printable(speaker)}")
-                print(f"    {printable(around(message.content or '', words))}")
+                print(f"    {printable(around(message.content or '', words[0]))}")
     if not found and not args.json:
         print(say("shell.nothing_found", language))
     return 0 if found else NOTHING_FOUND
+
+
+def _words(typed: "Sequence[str]") -> "Sequence[str]":
+    """What is looked for: words, and phrases that were put into double quotes."""
+    import re
+
+    found = [phrase or word for phrase, word in re.findall(r'"([^"]*[^"\s][^"]*)"|(\S+)', " ".join(typed).casefold())]
+    return found or [" ".join(typed).casefold()]
 
 
 def export(args: argparse.Namespace) -> int:

@@ -81,9 +81,7 @@ class Words:
 
     def _left(self, places: Sequence[str]) -> Iterator[str]:
         if places:
-            more = len(places) - MOST_LEFT
-            named = ", ".join(places[:MOST_LEFT]) + (f", … (+{more})" if more > 0 else "")
-            yield self.say("left", places=named)
+            yield self.say("left", places=_first(places))
 
     def _failed(self, place: str, why: str) -> str:
         if why == NO_GIT:
@@ -100,4 +98,10 @@ class Words:
 
     def _leftovers(self, files: Sequence[str]) -> Iterator[str]:
         if files:
-            yield self.say("leftovers", files=", ".join(files[:MOST_LEFT]))
+            yield self.say("leftovers", files=_first(files))
+
+
+def _first(names: Sequence[str]) -> str:
+    """The first of them, and how many there are beside them."""
+    more = len(names) - MOST_LEFT
+    return ", ".join(names[:MOST_LEFT]) + (f", … (+{more})" if more > 0 else "")

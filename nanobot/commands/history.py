@@ -79,9 +79,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The latest versions, the newest first."""
+    """The latest versions, the newest first; `is_cut` if there are older ones."""
 
     entries: Sequence[Entry] = field(default=())
+    is_cut: bool = False
 
 
 Result = Why | Choice | Log | Shown | Receipt | Trouble
@@ -125,7 +126,8 @@ class History:
         if words and not _is_count(words):
             return Shown(*await self._timeline.shown(scope, words))
         count = min(int(words), MOST_LISTED) if words else LATEST
-        return Log(await self._timeline.latest(scope, count))
+        entries = await self._timeline.latest(scope, count + 1)
+        return Log(entries[:count], is_cut=len(entries) > count)
 
     async def _go_back(self, how: Literal["restore", "undo"], words: str, asking: Asking) -> Result:
         if not asking.may_change:

@@ -21,8 +21,8 @@ def as_data(result: Result) -> Data:
             return _why(result)
         case Choice(lines, entries):
             return {"lines": [_line(line) for line in lines], "versions": [_entry(entry) for entry in entries]}
-        case Log(entries):
-            return {"versions": [_entry(entry) for entry in entries]}
+        case Log(entries, is_cut):
+            return {"versions": [_entry(entry) for entry in entries], "more": is_cut}
         case Shown(entry, diffs):
             return {**_entry(entry), "diffs": [{"file": diff.path, "patch": patch(diff)} for diff in diffs]}
         case Receipt():

@@ -44,8 +44,11 @@ class HistoryState:
             yield call.say("history.status_none")
         elif problem and scope.is_owner:
             yield call.say("history.status_problem", problem=problem.partition(": ")[2] or problem)
-        for path in _own(skipped, scope)[:_MOST_SKIPPED]:
+        own = _own(skipped, scope)
+        for path in own[:_MOST_SKIPPED]:
             yield call.say("history.status_skipped", file=path, reason=call.say(f"history.skipped_{skipped[path]}"))
+        if len(own) > _MOST_SKIPPED:
+            yield call.say("history.more", count=len(own) - _MOST_SKIPPED)
 
 
 def _own(skipped: Mapping[str, str], scope: Scope) -> Sequence[str]:

@@ -7,7 +7,7 @@ from difflib import unified_diff
 from pathlib import PurePosixPath
 from typing import get_args
 
-from nanobot.commands.history import MOST_CHOICES, Asking, Choice, Log, Result, Shown, Trouble, Written
+from nanobot.commands.history import MOST_CHOICES, MOST_LISTED, Asking, Choice, Log, Result, Shown, Trouble, Written
 from nanobot.commands.router import Answer
 from nanobot.memory.clean import cleaned
 from nanobot.memory.commits import Operation
@@ -48,8 +48,8 @@ def told(result: Result, asking: Asking) -> Answer:
             return Answer("\n".join(_why(result, asking)))
         case Choice():
             return _choice(result, asking)
-        case Log(entries):
-            return Answer("\n".join(_log(entries, asking)))
+        case Log():
+            return Answer("\n".join(_log(result, asking)))
         case Shown(entry, diffs):
             return Answer("\n".join([*_renamed(entry, asking), *_shown(entry, diffs, asking)]))
         case Receipt(target=target):
@@ -124,13 +124,15 @@ def _choice(choice: Choice, asking: Asking) -> Answer:
     return Answer(text, [*buttons, Button(asking.say("leave"), leave)], no=leave)
 
 
-def _log(entries: Sequence[Entry], asking: Asking) -> Iterator[str]:
-    if not entries:
+def _log(log: Log, asking: Asking) -> Iterator[str]:
+    if not log.entries:
         yield asking.say("no_versions")
         return
     yield asking.say("latest")
-    for entry in entries:
+    for entry in log.entries:
         yield from _listed(entry, asking)
+    if log.is_cut:
+        yield f"- {asking.say('older', log=asking.command('log'), count=MOST_LISTED)}"
     yield ""  # else it belongs to the last of them
     yield asking.say("log_more", log=asking.command("log"), undo=asking.command("undo"))
 

@@ -28,8 +28,11 @@ def recall_command(searching: Searching) -> Command:
         except StoreError as error:
             log.warning("%s: nothing can be searched: %s", call.message.address.session_key, error)
             return Answer(call.say("recall.broken"), failed=True)
-        hits = [hit for hit in found.hits if not hit.is_beside][:MOST] or found.hits[:MOST]
+        every = [hit for hit in found.hits if not hit.is_beside] or found.hits
+        hits = every[:MOST]
         parts = [_heading(len(hits), call), *("\n".join(_shown(hit, call)) for hit in hits)]
+        if len(every) > len(hits):
+            parts.append(call.say("recall.more"))
         if found.unread:
             parts.append(call.say("recall.still_reading", share=f"{found.unread:.0%}"))
         return Answer("\n\n".join(parts))

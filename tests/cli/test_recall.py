@@ -58,11 +58,11 @@ def test_each_line_of_standard_input_is_answered_with_one_line(
 
 
 def test_a_file_that_appeared_since_is_found(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["--workspace", str(workspace), "recall", "zebra"])
+    assert main(["--workspace", str(workspace), "recall", "zebra"]) == 1
     assert capsys.readouterr().out == "Nothing was found. Other words, a name or a day may help.\n"
     path = workspace / "sessions" / "cli" / "b.jsonl"
     path.write_text('{"type":"message","id":"9","at":"2026-11-02T09:00:00Z","role":"user","content":"a zebra"}\n')
-    main(["--workspace", str(workspace), "recall", "zebra"])
+    assert main(["--workspace", str(workspace), "recall", "zebra"]) == 0
     assert "a zebra" in capsys.readouterr().out
 
 
@@ -78,3 +78,21 @@ def test_what_was_said_cannot_drive_the_terminal(workspace: Path, capsys: pytest
     (workspace / "sessions" / "cli" / "b.jsonl").write_text(json.dumps(message) + "\n")
     assert main(["--workspace", str(workspace), "recall", "zebra"]) == 0
     assert capsys.readouterr().out == "2026-11-02 09:00 · Eve[2J Ada, in cli:b\n    a[2J zebra\n"
+
+
+def test_a_list_of_hits_that_is_cut_says_so(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [
+        {"type": "message", "id": f"m{n}", "at": "2026-03-02T10:00:00+01:00", "role": "user", "content": f"kayak {n}"}
+        for n in range(4)
+    ]
+    path = workspace / "sessions" / "cli" / "k.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    main(["--workspace", str(workspace), "recall", "kayak", "-k", "3"])
+    assert "The best 3 are shown and there is more: -k 6 shows it." in capsys.readouterr().out
+    main(["--workspace", str(workspace), "recall", "kayak", "-k", "4"])
+    assert "there is more" not in capsys.readouterr().out
+
+
+def test_nothing_found_is_an_empty_list_for_programs(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--workspace", str(workspace), "recall", "zebra", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out) == []

@@ -132,10 +132,33 @@ def test_an_unknown_session_is_an_error_that_names_near_ones(action: str, capsys
 
 
 @pytest.mark.usefixtures("workspace")
-@pytest.mark.parametrize("words", [["strasse.TXT"], ["What", "is", "in"]])
+@pytest.mark.parametrize(
+    "words", [["strasse.TXT"], ["What", "is", "in"], ["in", "what"], ["strasse what"], ['"is in"', "what"]]
+)
 def test_search_finds_words_whatever_their_case(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sessions", "search", *words]) == 0
     assert capsys.readouterr().out == "telegram:12345  2026-11-30 09:00  Ada\n    What is in Straße.txt?\n"
+
+
+@pytest.mark.usefixtures("workspace")
+@pytest.mark.parametrize("words", [["what", "zebra"], ['"in is"'], ["hello", "straße"]])
+def test_search_wants_every_word_in_one_message(words: list[str]) -> None:
+    assert main(["sessions", "search", *words]) == 1
+
+
+@pytest.mark.usefixtures("workspace")
+@pytest.mark.parametrize(
+    "command", [["sessions", "show", "nobody"], ["recall", "x"], ["memory", "show"], ["sessions", "list"]]
+)
+def test_who_asked_for_json_reads_json_when_it_fails(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("modle: x\n" if command[-1] == "list" else "language: en\n", encoding="utf-8")
+    nowhere = [] if command[0] == "sessions" else ["--workspace", str(tmp_path / "nowhere")]
+    assert main([*command, "--json", "--config", str(broken), *nowhere]) in (1, 2)
+    said = capsys.readouterr()
+    assert json.loads(said.out)["error"] in said.err
 
 
 @pytest.mark.usefixtures("workspace")

@@ -42,7 +42,8 @@ def upkeep(bad_lines: int, episodes: Path, dream: DreamRecord, *, is_forgetting:
     if dream.failures:
         yield warning("doctor.dream_failed", count=dream.failures)
     if dream.set_aside:
-        numbers = ", ".join(map(str, dream.set_aside[-MOST:]))
+        older = "…, " if len(dream.set_aside) > MOST else ""
+        numbers = older + ", ".join(map(str, dream.set_aside[-MOST:]))
         yield warning("doctor.dream_set_aside", count=len(dream.set_aside), numbers=numbers)
     if is_forgetting:
         yield warning("doctor.forgetting")
@@ -67,5 +68,7 @@ def privacy(leaks: Sequence[Row], scopes: int) -> Iterator[Finding]:
     """Whether what one remembers is seen by another."""
     for leak in leaks[:MOST]:
         yield problem(f"doctor_memory.{leak.kind}", place=leak.place, **leak.values)
+    if len(leaks) > MOST:
+        yield problem("doctor_memory.more_leaks", count=len(leaks) - MOST)
     if not leaks:
         yield ok("doctor_memory.private", count=scopes)
