@@ -3,12 +3,13 @@
 import asyncio
 from pathlib import PurePosixPath
 
+from nanobot.memory.clean import is_treacherous
 from nanobot.memory.commits import Commit
-from nanobot.memory.guard import objection
 from nanobot.memory.keeping import Asked, Keeping
 from nanobot.memory.operations import operations
 from nanobot.memory.own_words import is_said
 from nanobot.memory.rules import is_order
+from nanobot.memory.secrets import refusal
 from nanobot.ports import Caller, Edit
 from nanobot.workspace import scope_of
 
@@ -77,3 +78,15 @@ class ToolChanges:
             turn=caller.turn,
         )
         return await self._keeping.keep({str(path): edit}, commit)
+
+
+def objection(text: str) -> str | None:
+    """Say why a text must not be written where things are remembered, for the model that tried; None if it may."""
+    if kind := refusal(text):
+        return (
+            f"it holds what looks like a secret ({kind.replace('_', ' ')}), and memory is no place for secrets. "
+            "Leave it out, and tell the user that a password manager is the place for it."
+        )
+    if is_treacherous(text):
+        return "it holds invisible control characters or tokens of a chat template. Write it without them."
+    return None

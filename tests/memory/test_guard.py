@@ -1,8 +1,8 @@
 import pytest
 
 from nanobot.memory.clean import cleaned, is_treacherous
-from nanobot.memory.guard import objection
 from nanobot.memory.secrets import refusal
+from nanobot.memory.tool_changes import objection
 
 SECRETS = {
     "set up provider with key sk-test-" + "FAKE" * 10: "key",
