@@ -21,8 +21,10 @@ LLMErrorKind = Literal[
     "quota",  # paid quota used up
     "rate_limit",  # too many requests; retry_after may say for how long
     "context",  # the request is longer than the model can read
+    "output",  # more tokens were asked for than an answer may have
     "timeout",  # no answer, or no progress, in time
     "network",  # the endpoint cannot be reached, or the connection broke
+    "proxy",  # the same, and the way leads through a proxy that the environment names
     "server",  # the endpoint failed (5xx)
     "request",  # the endpoint refused the request (other 4xx)
     "filtered",  # the provider declined to answer
@@ -110,6 +112,7 @@ class LLMError(NanobotError):
         retry_after: float | None = None,
         partial: str = "",
         model: str = "",
+        said: str = "",
     ) -> None:
         """Say what happened.
 
@@ -119,6 +122,7 @@ class LLMError(NanobotError):
             retry_after: seconds after which a new attempt makes sense, where the endpoint said so.
             partial: the text that had arrived when every attempt broke off (kind "cut").
             model: the preset that failed.
+            said: the endpoint's own words, without secrets; of kind "proxy" the variable that names the proxy.
         """
         super().__init__(f"{kind}: {detail}" if detail else kind)
         self.kind: LLMErrorKind = kind
@@ -126,3 +130,4 @@ class LLMError(NanobotError):
         self.retry_after = retry_after
         self.partial = partial
         self.model = model
+        self.said = said

@@ -217,7 +217,15 @@ class Loop:
             usage = reply.usage
         incomplete: Incomplete | None = "cut" if reply.finish == "length" else None
         await run.record(
-            Message(role="assistant", content=text, usage=usage, model=reply.model or None, incomplete=incomplete)
+            Message(
+                role="assistant",
+                content=text,
+                usage=usage,
+                model=reply.model or None,
+                incomplete=incomplete,
+                extra=reply.extra,
+                endpoint=reply.endpoint,
+            )
         )
         return Outcome(text, incomplete, reply.model)
 
@@ -225,7 +233,7 @@ class Loop:
         """Run a step's calls, those that only read side by side; whether any could be run at all."""
         named = [replace(call, name=self._known(call.name)) for call in reply.tool_calls]
         parsed = [(call, self._arguments(call, cut=reply.finish == "length")) for call in named]
-        calls = [ToolCall(call.id, call.name, _as_object(call, arguments)) for call, arguments in parsed]
+        calls = [replace(call, arguments=_as_object(call, arguments)) for call, arguments in parsed]
         await run.record(
             Message(
                 role="assistant",
@@ -233,6 +241,8 @@ class Loop:
                 tool_calls=calls,
                 usage=reply.usage,
                 model=reply.model or None,
+                extra=reply.extra,
+                endpoint=reply.endpoint,
             )
         )
         can_run = [call for call, (_, arguments) in zip(calls, parsed, strict=True) if isinstance(arguments, dict)]
@@ -301,6 +311,7 @@ class _Continued:
         self.text = stream.text
         self.waiting = stream.waiting
         self.fallback = stream.fallback
+        self.lacks = stream.lacks
 
     def restart(self) -> None:
         self._stream.restart()

@@ -104,8 +104,12 @@ class Described(Protocol):
 class TokenEstimator:
     """Estimates tokens for one model, and learns from what its endpoint reports."""
 
-    def __init__(self, model: str = "") -> None:
-        """Start from what is usual; the model's name, where it is known, improves the start."""
+    def __init__(self, model: str = "", endpoint: str = "") -> None:
+        """Start from what is usual; the model's name, where it is known, improves the start.
+
+        What the `endpoint` sent beside its tool calls is sent back to it, and counts.
+        """
+        self._endpoint = endpoint
         self._kinds = _kinds_of(model)
         self._costs = [kind.usual for kind in self._kinds]
         self._doubt = [
@@ -125,7 +129,7 @@ class TokenEstimator:
 
     def count(self, message: Message) -> Counts:
         """Count a message. Pictures are not counted."""
-        texts = _texts_of(message)
+        texts = _texts_of(message, self._endpoint)
         key = hash((len(message.tool_calls), *texts))
         if key not in self._cache:
             if len(self._cache) >= _CACHED:
@@ -135,7 +139,7 @@ class TokenEstimator:
 
     def count_all(self, messages: Sequence[Message]) -> Counts:
         """The sum of the counts of messages; for those counted for the first time quicker than one by one."""
-        texts = [text for message in messages for text in _texts_of(message)]
+        texts = [text for message in messages for text in _texts_of(message, self._endpoint)]
         calls = sum(len(message.tool_calls) for message in messages)
         return Counts(_texts(texts) + _around(messages=len(messages), calls=calls))
 
@@ -182,8 +186,11 @@ def _around(messages: int = 0, calls: int = 0, requests: int = 0) -> tuple[int, 
     return messages, calls, requests
 
 
-def _texts_of(message: Message) -> list[str]:
+def _texts_of(message: Message, endpoint: str) -> list[str]:
     texts = [text for text in (message.context, message.content) if text]
+    if message.endpoint and message.endpoint == endpoint and message.tool_calls:
+        extras = [message.extra, *(call.extra for call in message.tool_calls)]
+        texts += [json.dumps(extra, ensure_ascii=False) for extra in extras if extra]
     return texts + [text for call in message.tool_calls for text in (call.name, call.arguments)]
 
 

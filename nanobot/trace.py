@@ -1,5 +1,7 @@
-"""What the program is at work on, so that each log line can say it."""
+"""What the program is at work on, so that each log line can say it; and where these lines go."""
 
+import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,3 +25,9 @@ def at_work_on(*what: str) -> Iterator[None]:
 def trace() -> str:
     """The words that a log line carries at the moment, "" outside of any work."""
     return " ".join(_current.get())
+
+
+def log_file() -> str:
+    """The path of the log, "nanobot.log" if nothing is logged to a file."""
+    handlers = [one for one in logging.getLogger().handlers if isinstance(one, logging.FileHandler)]
+    return next((one.baseFilename for one in handlers if one.baseFilename != os.devnull), "nanobot.log")

@@ -1,6 +1,6 @@
 """What a session holds: messages, tool calls, and the marks between them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,11 +14,12 @@ EndedHow = Literal["failed", "stopped", "interrupted"]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One use of a tool. `arguments` is JSON text of an object, as the model wrote it."""
+    """One use of a tool. `arguments` is JSON text of an object, as the model wrote it; `extra` as in Message."""
 
     id: str
     name: str
     arguments: str
+    extra: Mapping[str, object] | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,10 @@ class Message:
     `quotes` came along with a user's words and are shown in `context`. `corrects` is the `inbound`
     of an earlier message of which this is the new wording. `retries` is an earlier turn in whose place
     this one stands: that one is kept, and not replayed any more. `reminded` is the least trusted origin of the
-    memories that `context` shows.
+    memories that `context` shows. `to_bot` is False for what was said in a group to others.
+
+    `extra` holds the fields that the endpoint sent beside an answer and that the protocol does not know: its
+    reasoning, signatures. They are shown to nobody, and go back to that `endpoint` alone.
     """
 
     role: MessageRole
@@ -59,6 +63,7 @@ class Message:
     inbound: str | None = None
     corrects: str | None = None
     retries: str | None = None
+    to_bot: bool = True
     quotes: Sequence[Quote] = ()
     files: Sequence[Attachment] = ()
     tool_calls: Sequence[ToolCall] = ()
@@ -66,6 +71,8 @@ class Message:
     usage: Usage | None = None
     model: str | None = None
     incomplete: Incomplete | None = None
+    extra: Mapping[str, object] | None = field(default=None, hash=False)
+    endpoint: str | None = None
 
     @property
     def origins(self) -> Sequence[Origin]:

@@ -208,6 +208,11 @@ class Workspace:
         return self.state / "job_times.json"
 
     @property
+    def endpoints(self) -> Path:
+        """What was learnt of the endpoints of models."""
+        return self.state / "endpoints.json"
+
+    @property
     def session_models(self) -> Path:
         """The presets that people chose for single sessions."""
         return self.state / "session_models.json"

@@ -13,7 +13,7 @@ from nanobot.history import legal
 from nanobot.ids import new_id
 from nanobot.loop import CALL, CONTINUE, MAX_REFUSED, MAX_STALE, REPEATED, Loop, Outcome
 from nanobot.messages import Address
-from nanobot.ports import Caller, Reply, Request, Stream, Tool, ToolResult, ToolSpec
+from nanobot.ports import Caller, Lacking, Reply, Request, Stream, Tool, ToolResult, ToolSpec
 from nanobot.transcript import Message, ToolCall
 from tests.fakes.llm import ScriptedLLM, calls, says
 from tests.fakes.tools import Echo
@@ -26,6 +26,7 @@ class Silent:
     def restart(self) -> None: ...
     def waiting(self, seconds: float, kind: LLMErrorKind) -> None: ...
     def fallback(self, preset: str, kind: LLMErrorKind) -> None: ...
+    def lacks(self, preset: str, what: Lacking) -> None: ...
 
 
 class Watching(Silent):

@@ -164,8 +164,8 @@ class Agent:
         return Room(llm.info, tokens, tools, self._limits.compact_at)
 
     def _tools_of(self, model: ModelInfo) -> Sequence[Tool]:
-        """What a model is told about; small ones know of none."""
-        return () if model.compact else self._tools
+        """What a model is told about; small ones, and those that take no tools, know of none."""
+        return self._tools if model.tools and not model.compact else ()
 
     async def _make_room(self, conversation: Conversation, scope: Scope) -> None:
         """What nobody answers fills the view as well; it would grow until somebody talks to the bot."""

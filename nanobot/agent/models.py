@@ -34,7 +34,7 @@ class Models:
         """The model of a preset. Raises KeyError for one that is not configured."""
         if name not in self._made:
             llm = self._presets[name]()
-            self._made[name] = llm, TokenEstimator(llm.info.model)
+            self._made[name] = llm, TokenEstimator(llm.info.model, llm.info.endpoint)
         return self._made[name]
 
     async def aclose(self) -> None:

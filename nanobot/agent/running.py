@@ -18,6 +18,7 @@ from nanobot.memory.recall.reminding import Heard
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.ports import Caller, Reply, Request, Stream
 from nanobot.tokens import Counts
+from nanobot.trace import log_file
 from nanobot.transcript import EndedHow, Message, Usage
 from nanobot.uncancelled import to_the_end
 
@@ -25,6 +26,9 @@ Join = Callable[[], Awaitable[InboundMessage | None]]
 
 SHRINK = 0.5
 """How much of the conversation stays in view after an endpoint said that it was asked too much."""
+
+SAID = 300
+"""Characters of an endpoint's own words that a person reads."""
 
 
 class RunningTurn:
@@ -177,7 +181,8 @@ class RunningTurn:
         model = error.model or self.room.model.preset
         if not error.partial.strip():
             minutes = max(1, round((error.retry_after or 60) / 60))
-            return await self.refused(f"model.{error.kind}", minutes=minutes, model=model)
+            said = error.said[:SAID].strip() + (" …" if len(error.said) > SAID else "") or "?"
+            return await self.refused(f"model.{error.kind}", minutes=minutes, model=model, said=said, log=log_file())
         await self.record(Message(role="assistant", content=error.partial, incomplete="cut"))
         await self._conversation.end(self._turn.id, "failed")
         return self._answer(error.partial, model, cut=True)
@@ -242,6 +247,7 @@ def heard(message: InboundMessage, context: str | None) -> Message:
         inbound=message.id,
         corrects=message.corrects,
         retries=message.retries,
+        to_bot=message.to_bot,
         quotes=tuple(message.quotes),
         files=tuple(message.files),
     )

@@ -8,7 +8,7 @@ from nanobot.errors import LLMErrorKind
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
 from nanobot.messages import Address, InboundMessage, Progress, ProgressKind, Stats
-from nanobot.ports import Caller
+from nanobot.ports import Caller, Lacking
 from nanobot.transcript import Usage
 
 Show = Callable[[Progress], None]
@@ -88,6 +88,9 @@ class Turn:
 
     def fallback(self, preset: str, kind: LLMErrorKind) -> None:
         self._progress("notice", say("waiting.fallback", self.language, model=preset))
+
+    def lacks(self, preset: str, what: Lacking) -> None:
+        self._progress("notice", say(f"waiting.no_{what}", self.language, model=preset))
 
     def _progress(self, kind: ProgressKind, text: str = "") -> None:
         self._show(Progress(address=self.address, turn=self.id, kind=kind, text=text))

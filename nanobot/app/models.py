@@ -5,6 +5,7 @@ from pathlib import Path
 
 from nanobot.agent.models import Models
 from nanobot.config import EMBEDDED, Config, ModelPreset, chosen, known, presets
+from nanobot.llm.dialect import ModelDialects
 from nanobot.llm.endpoint import Endpoint
 from nanobot.llm.fallback import Fallback
 from nanobot.llm.local import WINDOW as LOCAL_WINDOW
@@ -13,6 +14,7 @@ from nanobot.llm.openai import OpenAIModel
 from nanobot.ports import LLM, Clock, ModelInfo
 from nanobot.store.models import SessionModels
 from nanobot.store.sessions import REPLAY_BYTES
+from nanobot.store.state import read_state, write_state
 from nanobot.workspace import Home, Workspace
 
 OUTPUT = 8000
@@ -35,9 +37,14 @@ def build_models(config: Config, home: Home, workspace: Workspace, clock: Clock)
     """Every preset with its fallbacks; none is made before it is used."""
     configured = presets(config, home)
 
+    path = workspace.endpoints
+    dialects = ModelDialects(
+        clock, partial(read_state, path, dict[str, dict[str, str]], {}), partial(write_state, path)
+    )
+
     @cache  # a model that is a fallback of several is loaded once
     def model(name: str) -> LLM:
-        return _model(name, configured[name], workspace, clock)
+        return _model(name, configured[name], workspace, clock, dialects)
 
     def make(name: str) -> LLM:
         """The preset, and those that are asked when it fails."""
@@ -47,7 +54,7 @@ def build_models(config: Config, home: Home, workspace: Workspace, clock: Clock)
     return Models({name: partial(make, name) for name in configured}, chosen(config, home), SessionModels(workspace))
 
 
-def _model(name: str, preset: ModelPreset, workspace: Workspace, clock: Clock) -> LLM:
+def _model(name: str, preset: ModelPreset, workspace: Workspace, clock: Clock, dialects: ModelDialects) -> LLM:
     window = preset.context_window or (WINDOW if preset.gguf is None else LOCAL_WINDOW)
     output = preset.max_output or min(OUTPUT, window // 4)
     info = ModelInfo(
@@ -72,4 +79,4 @@ def _model(name: str, preset: ModelPreset, workspace: Workspace, clock: Clock) -
         attempts=preset.attempts,
         max_output=preset.max_output,
     )
-    return OpenAIModel(info, endpoint, clock, workspace.root)
+    return OpenAIModel(info, endpoint, clock, workspace.root, dialects)

@@ -6,7 +6,7 @@ from typing import Literal
 from nanobot.errors import LLMError
 from nanobot.llm.calls import Calls
 from nanobot.llm.reasoning import Visible
-from nanobot.llm.wire import well_formed
+from nanobot.llm.wire import Json, gather, well_formed
 from nanobot.ports import Reply
 from nanobot.transcript import Usage
 
@@ -18,6 +18,9 @@ _NOT_SAID = ("null", "none", "undefined")
 
 _THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
 """Fields of a delta in which endpoints send reasoning beside the text."""
+
+_KNOWN = ("role", "content", "tool_calls", "refusal")
+"""Fields of a message that the protocol knows; others go back to the endpoint as they came."""
 
 
 class GrowingAnswer:
@@ -31,6 +34,7 @@ class GrowingAnswer:
         self._refusal = ""
         self._half_pair = ""
         self._doubted = False
+        self._extra: Json = {}
         self.begun = False
         """Whether anything has arrived that is part of an answer."""
 
@@ -77,7 +81,8 @@ class GrowingAnswer:
         if not calls and not text.strip():
             raise LLMError("empty", f"finish_reason {self._finish}")
         # the end of a text that is to be continued is left as it is: the next word comes right behind
-        return Reply(text if finish == "length" else text.rstrip(), calls, finish, self._usage, model)
+        text = text if finish == "length" else text.rstrip()
+        return Reply(text, calls, finish, self._usage, model, extra=self._extra or None)
 
     def _is_plausible_end(self) -> bool:
         """A normal end comes behind an answer, not behind nothing but reasoning."""
@@ -93,6 +98,7 @@ class GrowingAnswer:
             went_on = self.has_finish and (is_piece or has_thoughts)
             self._doubted = self._doubted or went_on or (bool(finish) and has_thoughts and not is_piece)
         elif isinstance(message, Mapping) and not self.begun:  # behind deltas it would only repeat them
+            self._extra = {}
             self._add_delta(message)
             self._finish = "stop"
         self._finish = finish or self._finish
@@ -103,6 +109,7 @@ class GrowingAnswer:
         refusal = _content(delta.get("refusal"))
         self._refusal += refusal
         self._calls.add(delta.get("tool_calls"))
+        gather(self._extra, delta, _KNOWN)
         is_piece = bool(text or refusal or delta.get("tool_calls"))
         self.begun = self.begun or is_piece
         if text:

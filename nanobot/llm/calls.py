@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from nanobot.llm.wire import well_formed
+from nanobot.llm.wire import Json, gather, well_formed
 from nanobot.transcript import ToolCall
+
+_KNOWN = ("index", "id", "type", "function")
+_KNOWN_INSIDE = ("name", "arguments")
 
 
 @dataclass(slots=True)
@@ -13,6 +16,7 @@ class _Growing:
     id: str = ""
     name: str = ""
     arguments: str = ""
+    extra: Json = field(default_factory=dict)
 
 
 class Calls:
@@ -39,7 +43,12 @@ class Calls:
         for piece in pieces if isinstance(pieces, list) else ():
             function = piece.get("function") if isinstance(piece, Mapping) else None
             if isinstance(function, Mapping):
-                self._add(piece.get("index"), _text(piece.get("id")), function)
+                call = self._add(piece.get("index"), _text(piece.get("id")), function)
+                gather(call.extra, piece, _KNOWN)
+                inner: Json = {}
+                gather(inner, function, _KNOWN_INSIDE)
+                if inner:
+                    gather(call.extra, {"function": inner}, ())
 
     def finished(self, taken: Iterable[str]) -> tuple[ToolCall, ...]:
         """The calls, each with an id of its own that is not among the `taken` ones of the conversation.
@@ -53,10 +62,10 @@ class Calls:
                 unique = _unique(well_formed(call.id), used)
                 used.add(unique)
                 arguments = call.arguments if call.arguments.strip() else "{}"
-                calls.append(ToolCall(unique, well_formed(call.name), well_formed(arguments)))
+                calls.append(ToolCall(unique, well_formed(call.name), well_formed(arguments), call.extra or None))
         return tuple(calls)
 
-    def _add(self, index: object, call_id: str, function: Mapping[str, object]) -> None:
+    def _add(self, index: object, call_id: str, function: Mapping[str, object]) -> _Growing:
         name = _text(function.get("name"))
         arguments = _arguments(function.get("arguments"))
         call = self._growing(index, call_id, name)
@@ -70,6 +79,7 @@ class Calls:
         if call.arguments.strip() == "{}" and arguments.lstrip().startswith("{"):
             call.arguments = ""  # it stood for "none yet"
         call.arguments += arguments
+        return call
 
     def _growing(self, index: object, call_id: str, name: str) -> _Growing | None:
         """The call that a piece may belong to: of the same index, of the same id, or the last one."""

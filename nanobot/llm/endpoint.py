@@ -1,6 +1,8 @@
 """An OpenAI-compatible endpoint, reached through the openai package: the one place that knows it."""
 
 import asyncio
+import os
+import re
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
@@ -8,12 +10,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from nanobot.errors import LLMError
+from nanobot.llm.dialect import host_of
 from nanobot.llm.failures import failure
 from nanobot.llm.wire import Json
 from nanobot.ports import Clock
 
 if TYPE_CHECKING:  # importing openai takes half a second and more, so it is imported when first used
     from openai import AsyncOpenAI, Omit
+
+MASK = "********"
+SHORTEST_SECRET = 6
+_KEY_LIKE = r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|AIza)[-_]?[\w-]{16,}|(?<=Bearer )\S+"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +41,29 @@ class Endpoint:
     idle_timeout: float = 45.0
     attempts: int = 4
     max_output: int | None = None
+
+    def without_secrets(self, text: str) -> str:
+        """What an endpoint said, without the keys that were sent to it or that it shows of others."""
+        for secret in (self.api_key.strip(), *self.extra_headers.values()):
+            text = text.replace(secret, MASK) if len(secret) >= SHORTEST_SECRET else text
+        return re.sub(_KEY_LIKE, MASK, text)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is on this machine, so that no proxy leads there."""
+        host = host_of(self.base_url)
+        return host == "localhost" or host.endswith(".localhost") or host == "::1" or host.startswith("127.")
+
+    @property
+    def proxy_variable(self) -> str:
+        """The variable of the environment that names a proxy on the way there; "" if there is none."""
+        from urllib.request import proxy_bypass  # slow to import, and rarely needed
+
+        host = host_of(self.base_url)
+        if not host or self.is_local or proxy_bypass(host):
+            return ""
+        names = (f"{self.base_url.partition(':')[0].lower()}_proxy", "all_proxy")
+        return next((given for name in names for given in (name, name.upper()) if os.environ.get(given)), "")
 
 
 class Connection:
@@ -58,7 +88,7 @@ class Connection:
             await client.close()
 
     @asynccontextmanager
-    async def ask(self, model: str, messages: list[Json], options: Json) -> AsyncIterator[AsyncGenerator[bytes]]:
+    async def ask(self, model: str, body: Json) -> AsyncIterator[AsyncGenerator[bytes]]:
         """Send a chat completion request, and yield the body of the answer as it arrives.
 
         Leaving the context closes what is still open. Nothing here ends by itself: set a limit around it.
@@ -69,7 +99,7 @@ class Connection:
                 model=model,
                 messages=[],  # the real ones come below: here they would be walked through, 0.2 ms for each
                 stream=True,
-                extra_body={"messages": messages, **options, **self._endpoint.extra_body},
+                extra_body={**body, **self._endpoint.extra_body},
                 extra_headers=self._headers(),
             ) as response,
             aclosing(cast("AsyncGenerator[bytes]", response.iter_bytes())) as chunks,
@@ -104,14 +134,16 @@ class Connection:
             raise failure(error.status_code, error.body, error.response.headers, self._clock.now()) from error
         except (OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, anyio.EndOfStream, OSError) as error:
             cause = error.__cause__ or error
-            raise LLMError("network", f"{type(cause).__name__}: {cause}") from error
+            detail, proxy = f"{type(cause).__name__}: {cause}", self._endpoint.proxy_variable
+            raise LLMError("proxy" if proxy else "network", detail, said=proxy) from error
 
     def _make(self) -> "AsyncOpenAI":
         import httpx2
-        from openai import AsyncOpenAI
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
         try:
             client = AsyncOpenAI(
+                http_client=DefaultAsyncHttpxClient(trust_env=False) if self._endpoint.is_local else None,
                 base_url=self._endpoint.base_url,
                 api_key=self._endpoint.api_key.strip() or "none",
                 max_retries=0,  # its retries would multiply ours, and it may sleep long past any timeout

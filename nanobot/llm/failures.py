@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from nanobot.errors import LLMError, LLMErrorKind
@@ -14,7 +15,21 @@ _CONTEXT = (
     r"|prompt exceeds max length|input length exceeds|range of input length|input token count"
     r"|prompt token count|too many (?:input )?tokens|exceeded model token limit|reduce the length of"
     r"|request too large|\binputs`? tokens? \+ |messages.{0,40}string too long|payload too large"
-    r"|上下文(?:长度|窗口)|tokens?\s?[总数量]{1,3}\S{0,6}超|(?:输入|提示词?|prompt)[^。，；]{0,12}(?:过长|超长|超出|超过)|超[出过]\S{0,8}(?:最大长度|token|长度限制)"
+    r"|context[_ ](?:overflow|exceed\w*|too[_ ](?:long|large))|(?:exceed|overflow)\w*[_ ](?:the )?(?:max\w* )?context"
+    r"|context (?:is |was )?(?:too (?:long|large|big)|full)|(?:conversation|history|messages?) (?:is|are) too long"
+    r"|上下文\S{0,12}(?:长|窗口|超|溢出|限制|过大)|超\S{0,8}上下文|コンテキスト\S{0,12}(?:長|超|上限|ウィンドウ)"
+    r"|(?:入力|プロンプト|トークン)\S{0,10}(?:長すぎ|超え|超過|上限)"
+    r"|컨텍스트[^.]{0,20}(?:초과|길)|(?:длин\w+|размер\w*|окн\w+) контекст|контекст\w* (?:слишком|превы)"
+    r"|contexto[^.]{0,30}(?:excede|exced|demasiad|longo|largo)|(?:excede|longueur|taille)[^.]{0,30}context"
+    r"|kontext(?:länge|fenster)|tokens?\s?[总数量]{1,3}\S{0,6}超|(?:输入|提示词?|prompt)[^。，；]{0,12}(?:过长|超长|超出|超过)|超[出过]\S{0,8}(?:最大长度|token|长度限制)"
+)
+_OUTPUT = (
+    r"(?:max_?(?:completion_|output_|new_)?tokens|num_predict|(?:completion|output|response|generated) tokens)\b"
+    r"[^\n]{0,120}?(?:too (?:large|big|high|many)|exceed|at most|maximum|larger|greater|less than|<=|range|between"
+    r"|limit|超|不能大于|最大)|supports at most \d+ (?:completion|output)|(?:输出|生成|回答)\S{0,8}(?:超|不能大于|最大)"
+)
+_TEMPLATE = (
+    r"jinja|chat[ _]?template|raise_exception|template (?:error|render)|roles must alternate|system role not supported"
 )
 _FILTERED = (
     r"content[_ ]?(?:filter|policy|management|exists risk)|responsible ?ai|data_?inspection|safety (?:system|reasons)"
@@ -33,16 +48,28 @@ _MODEL = (
     r"model[_ ]not[_ ](?:found|exist|supported)|no route|unknown model|no such model|invalid model|not a valid model"
     r"|model\b.{0,80}(?:does not exist|not found|is not available|not supported)|no endpoints found|模型不存在"
 )
+_LACKS_TOOLS = r"support tool use|does not support (?:tools|images?)\b|support image input"
 _RATE = r"rate[_ -]?limit|too many requests|resource_?exhausted|请求过于频繁|并发数过高"
 _SERVER = r"overloaded|internal|server[_ ]error|unavailable|try again|timed? ?out|bad gateway|capacity|繁忙"
 _RETRY_IN = r"(?:try again|retry) in (?:(\d{1,4})m(?!s))?(?:(\d{1,6}(?:\.\d*)?)(ms|s))?"
+
+_SUMS = (
+    r"maximum context length is (?P<window>\d{1,9}).*?(?P<prompt>\d{1,9}) (?:tokens )?in the (?:messages|prompt|input)",
+    r"maximum context length is (?P<window>\d{1,9}).*?(?P<prompt>\d{1,9}) input tokens",
+    r"\d{1,9} > (?P<window>\d{1,9}) - (?P<prompt>\d{1,9})",
+    r"(?P<prompt>\d{1,9}) \+ \d{1,9} > (?P<window>\d{1,9})",
+    r"must be <= (?P<window>\d{1,9}).*?(?P<prompt>\d{1,9}) `?inputs`? tokens",
+)
+"""How endpoints word that conversation and answer together are too long."""
 
 _BY_WORDS: tuple[tuple[LLMErrorKind, str], ...] = (
     ("context", _CONTEXT),
     ("filtered", _FILTERED),
     ("quota", _QUOTA),
     ("auth", _AUTH),
+    ("request", _LACKS_TOOLS),
     ("model", _MODEL),
+    ("request", _TEMPLATE),
     ("rate_limit", _RATE),
     ("server", _SERVER),
 )
@@ -62,12 +89,24 @@ _BELIEVED: dict[int, tuple[LLMErrorKind, ...]] = {
     401: ("quota",),
     402: (),
     403: ("quota", "model", "filtered", "rate_limit"),
-    404: (),
+    404: ("request",),
     429: ("quota", "context"),
 }
 """What the words may make of a status."""
-_BELIEVED_OF_4XX: tuple[LLMErrorKind, ...] = ("context", "filtered", "quota", "auth", "model", "rate_limit")
-_BELIEVED_OF_5XX: tuple[LLMErrorKind, ...] = ("context",)
+_BELIEVED_OF_4XX: tuple[LLMErrorKind, ...] = (
+    "context",
+    "output",
+    "filtered",
+    "quota",
+    "auth",
+    "model",
+    "request",
+    "rate_limit",
+)
+_BELIEVED_OF_5XX: tuple[LLMErrorKind, ...] = ("context", "output", "request")
+
+_VAGUE: tuple[LLMErrorKind | None, ...] = (None, "model", "request", "server")
+"""What a complaint about the size of an answer may look like as well."""
 
 _LONGEST = 4000
 _DETAIL = 500
@@ -88,7 +127,34 @@ def failure(status: int | None, body: object, headers: Mapping[str, str], now: d
     kind = _kind(status, words, told_to_wait=in_words is not None)
     wait = retry_after(headers, now)
     detail = f"{status or 'in the answer'}: {words[:_DETAIL]}"
-    return LLMError(kind, detail, retry_after=in_words if wait is None else wait)
+    return LLMError(kind, detail, retry_after=in_words if wait is None else wait, said=words)
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """A complaint that conversation and answer together are too long, with the sizes it names, in tokens."""
+
+    window: int
+    prompt: int
+
+    @property
+    def leaves_room(self) -> bool:
+        """Whether it is the answer that was given too much room: the conversation leaves a quarter of the window."""
+        return self.prompt <= self.window * 3 // 4
+
+
+def overflow(words: str) -> Overflow | None:
+    """The sizes in a complaint about the sum of conversation and answer; None if it names none."""
+    words = re.sub(r"(?<=\d),(?=\d{3}\b)", "", words)
+    for pattern in _SUMS:
+        if found := re.search(pattern, words, re.IGNORECASE):
+            return Overflow(int(found["window"]), int(found["prompt"]))
+    return None
+
+
+def is_about_output(words: str) -> bool:
+    """Whether a complaint is about the size of the answer that was asked for."""
+    return re.search(_OUTPUT, words, re.IGNORECASE) is not None
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
@@ -127,6 +193,11 @@ def error_words(body: object) -> str:
 
 def _kind(status: int | None, words: str, *, told_to_wait: bool) -> LLMErrorKind:
     said = next((kind for kind, pattern in _BY_WORDS if re.search(pattern, words, re.IGNORECASE)), None)
+    if said == "context":
+        sizes = overflow(words)
+        said = "output" if sizes and sizes.leaves_room else said
+    elif said in _VAGUE and is_about_output(words):
+        said = "output"
     if said == "quota" and told_to_wait:
         said = "rate_limit"  # a quota per minute comes back by itself
     if status is None:

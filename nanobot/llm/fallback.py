@@ -16,7 +16,17 @@ REST = 60.0
 LONGEST_REST = 600.0
 """Seconds after which one that asked for an even longer rest is tried again: limits are lifted early, too."""
 
-_DOWN: tuple[LLMErrorKind, ...] = ("auth", "model", "quota", "rate_limit", "timeout", "network", "server", "engine")
+_DOWN: tuple[LLMErrorKind, ...] = (
+    "auth",
+    "model",
+    "quota",
+    "rate_limit",
+    "timeout",
+    "network",
+    "proxy",
+    "server",
+    "engine",
+)
 """Failures that do not depend on the question, so the next question would meet them as well."""
 
 

@@ -1,22 +1,32 @@
 """Any model behind an OpenAI-compatible endpoint, and its bad days."""
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from nanobot.errors import LLMError
 from nanobot.llm.answer import GrowingAnswer
+from nanobot.llm.dialect import NO_PICTURES, NO_TOOLS, ModelDialect, ModelDialects, endpoint_id, learnt
 from nanobot.llm.endpoint import Connection, Endpoint
 from nanobot.llm.failures import failure
-from nanobot.llm.limits import Limit, TooLongError, time_limit
 from nanobot.llm.reasoning import Visible
-from nanobot.llm.retry import OutOfTimeError, Retries
+from nanobot.llm.retry import Limit, OutOfTimeError, Retries, TooLongError, time_limit
 from nanobot.llm.seen import Seen
 from nanobot.llm.sse import payloads
-from nanobot.llm.wire import Json, messages_to_wire, read_pictures, tools_to_wire
-from nanobot.ports import Clock, ModelInfo, Reply, Request, Stream
+from nanobot.llm.wire import (
+    Json,
+    fields_beside,
+    messages_to_wire,
+    read_pictures,
+    scrub,
+    tools_to_wire,
+    well_formed,
+)
+from nanobot.ports import Clock, Lacking, ModelInfo, Reply, Request, Stream
 
 log = logging.getLogger(__name__)
 
@@ -26,26 +36,36 @@ GRACE = 2.0
 DRAIN = 0.1
 """Seconds for the end of the body behind [DONE], without which the connection cannot be used again."""
 
-OPTIONAL = ("stream_options", "temperature", "max_tokens", "max_completion_tokens", "tool_choice")
-"""What we ask for and can do without, should an endpoint refuse it."""
+MAX_EXTRA = 2**20
+"""Characters of what an endpoint may send beside one answer; nobody thinks so much, and the session keeps it all."""
+
+_MISSED: Mapping[str, Lacking] = {NO_TOOLS: "tools", NO_PICTURES: "pictures"}
 
 
 class OpenAIModel:
     """Asks one model at one endpoint; fulfils the port LLM."""
 
-    def __init__(self, info: ModelInfo, endpoint: Endpoint, clock: Clock, media: Path) -> None:
+    def __init__(
+        self, info: ModelInfo, endpoint: Endpoint, clock: Clock, media: Path, dialects: ModelDialects | None = None
+    ) -> None:
         """`media` is the folder that the paths of attached files start from, and may not leave."""
-        self._info = info
+        self._dialects = dialects or ModelDialects(clock)
+        self._info = replace(info, endpoint=endpoint_id(endpoint.base_url, info.model))
         self._endpoint = endpoint
         self._connection = Connection(endpoint, clock)
         self._clock = clock
         self._media = media
-        self._refused: set[str] = set()
         self._unopened_reasoning = False
 
     @property
     def info(self) -> ModelInfo:
-        return self._info
+        dialect = self._dialect
+        has_tools, has_eyes = not dialect.has(NO_TOOLS), self._info.vision and not dialect.has(NO_PICTURES)
+        return replace(self._info, tools=has_tools, vision=has_eyes)
+
+    @property
+    def _dialect(self) -> ModelDialect:
+        return self._dialects.of(self._endpoint.base_url, self._info.model)
 
     def warm(self) -> None:
         """Do what the first question would wait for, a second of imports. Call it in a thread."""
@@ -57,37 +77,68 @@ class OpenAIModel:
         await self._connection.aclose()
 
     async def complete(self, request: Request, stream: Stream) -> Reply:
-        pictures: Mapping[str, str] = {}
-        if self._info.vision and any(message.files for message in request.messages):
-            pictures = await asyncio.to_thread(read_pictures, request, self._media)
-        messages = messages_to_wire(request, pictures)
+        pictures = await self._pictures(request)
         retries = Retries(self._endpoint.attempts if request.patient else 1)
         seen = Seen(stream)
         partial = ""
+        known = dialect = self._dialect
         while True:
-            options = self._options(request)
+            body: Json = {
+                "messages": messages_to_wire(request, pictures, dialect),
+                **self._options(request, dialect),
+            }
             try:
-                return await self._attempt(request, messages, options, seen)
+                reply = await self._attempt(request, body, seen)
             except LLMError as error:
                 log.info("%s: %s", self._info.preset, error)
                 error.model = self._info.preset
                 error.partial = partial = max(error.partial, partial, key=len)
-                wait = retries.wait(error, mended=self._does_without(error, options))
+                error.said = self._endpoint.without_secrets(error.said)
+                better = learnt(error, body, fields_beside(request.messages, dialect), dialect)
+                wait = 0.0 if better else retries.wait(error)
                 if wait is None:
                     raise
+                dialect = better or dialect
                 seen.restart()
                 if wait:
                     seen.waiting(wait, error.kind)
                     await self._clock.sleep(wait)
+            else:
+                await self._remember(dialect, known, seen)
+                return self._with_extra(reply)
 
-    async def _attempt(self, request: Request, messages: list[Json], options: Json, seen: Seen) -> Reply:
+    async def _pictures(self, request: Request) -> Mapping[str, str]:
+        if not (self._info.vision and any(message.files for message in request.messages)):
+            return {}
+        return await asyncio.to_thread(read_pictures, request, self._media)
+
+    async def _remember(self, dialect: ModelDialect, known: ModelDialect, seen: Seen) -> None:
+        """Keep the dialect that was understood, and tell the person what they will miss."""
+        for trait in await self._dialects.keep(dialect, known):
+            log.info("%s: learnt from a refusal: %s", self._info.preset, trait)
+            if trait in _MISSED:
+                seen.lacks(self._info.preset, _MISSED[trait])
+
+    def _with_extra(self, reply: Reply) -> Reply:
+        """The answer with what came beside it, which belongs to this endpoint."""
+        calls = [call for call in reply.tool_calls if call.extra]
+        if not reply.extra and not calls:
+            return reply
+        if len(json.dumps([reply.extra, *(call.extra for call in calls)])) > MAX_EXTRA:
+            log.warning("%s sent more beside its answer than is kept", self._info.preset)
+            bare = [replace(call, extra=None) for call in reply.tool_calls]
+            return replace(reply, tool_calls=bare, extra=None)
+        sound = [replace(call, extra=_sound(call.extra)) for call in reply.tool_calls]
+        return replace(reply, tool_calls=tuple(sound), extra=_sound(reply.extra), endpoint=self._info.endpoint)
+
+    async def _attempt(self, request: Request, body: Json, seen: Seen) -> Reply:
         """One request. Whatever breaks behind the end of an answer does not harm it."""
         visible = Visible(seen, unopened=self._unopened_reasoning)
         answer = GrowingAnswer(visible)
         try:
             async with (
                 time_limit(self._clock, self._endpoint.timeout, self._endpoint.idle_timeout) as limit,
-                self._connection.ask(self._info.model, messages, options) as chunks,
+                self._connection.ask(self._info.model, body) as chunks,
             ):
                 await self._read(chunks, answer, limit)
         except TooLongError as late:
@@ -131,24 +182,22 @@ class OpenAIModel:
             if answer.finished:
                 return
 
-    def _options(self, request: Request) -> Json:
-        limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
+    def _options(self, request: Request, dialect: ModelDialect) -> Json:
+        limit = "max_tokens" if dialect.takes("max_tokens") else "max_completion_tokens"
+        room = [tokens for tokens in (self._endpoint.max_output, dialect.max_output) if tokens]
+        tools = () if dialect.has(NO_TOOLS) else request.tools
         options: Json = {
             "stream_options": {"include_usage": True},
             "temperature": self._endpoint.temperature,
-            limit: self._endpoint.max_output,
-            "tools": tools_to_wire(request.tools) or None,
-            "tool_choice": "none" if request.tools and not request.may_call else None,
+            limit: min(room, default=None),
+            "tools": tools_to_wire(tools) or None,
+            "tool_choice": "none" if tools and not request.may_call else None,
         }
-        return {name: value for name, value in options.items() if value is not None and name not in self._refused}
+        return {name: value for name, value in options.items() if value is not None and dialect.takes(name)}
 
-    def _does_without(self, error: LLMError, options: Json) -> bool:
-        """Whether the endpoint refused an optional part of the request; from now on it is left out."""
-        if error.kind != "request":
-            return False
-        refused = {name for name in OPTIONAL if name in options and name in error.detail}
-        self._refused |= refused
-        return bool(refused)
+
+def _sound(extra: Mapping[str, object] | None) -> Json | None:
+    return {well_formed(name): scrub(value) for name, value in extra.items()} if extra else None
 
 
 def _is_error(payload: Json) -> bool:

@@ -1,8 +1,12 @@
-"""Whether a failed attempt is worth another, and when."""
+"""The patience with an endpoint: how long one attempt may take, and whether and when another is worth it."""
 
+import asyncio
 import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from nanobot.errors import LLMError, LLMErrorKind
+from nanobot.ports import Clock
 
 MAX_WAIT = 60.0
 """Seconds. An endpoint that asks for more is not waited for within a turn: the person is told."""
@@ -14,6 +18,7 @@ _REPEATS: dict[LLMErrorKind, int | None] = {
     "rate_limit": None,
     "server": None,
     "network": None,
+    "proxy": None,
     "cut": None,
     "timeout": 1,
     "empty": 1,
@@ -33,11 +38,9 @@ class Retries:
         self._left = attempts
         self._failed: dict[LLMErrorKind, int] = {}
 
-    def wait(self, error: LLMError, *, mended: bool = False) -> float | None:
-        """Seconds until the next attempt; None if there is to be none. `mended`: its cause is gone."""
+    def wait(self, error: LLMError) -> float | None:
+        """Seconds until the next attempt; None if there is to be none."""
         self._left -= 1
-        if mended:
-            return 0.0 if self._left > 0 else None
         failed = self._failed[error.kind] = self._failed.get(error.kind, 0) + 1
         allowed = _REPEATS.get(error.kind, 0)
         if self._left <= 0 or isinstance(error, OutOfTimeError) or (allowed is not None and failed > allowed):
@@ -56,3 +59,55 @@ class Retries:
 
 def _jitter(most: float) -> float:
     return random.uniform(0, most)  # noqa: S311 - spreads load, guards no secret
+
+
+class TooLongError(Exception):
+    """The work was cancelled. `stalled` tells a lack of progress from the end of all patience."""
+
+    def __init__(self, *, stalled: bool) -> None:
+        super().__init__("no progress" if stalled else "not done in time")
+        self.stalled = stalled
+
+
+class Limit:
+    """Two deadlines: one for the whole, one that each sign of progress moves on. In seconds."""
+
+    def __init__(self, clock: Clock, overall: float, idle: float) -> None:
+        self._clock = clock
+        self._idle = idle
+        self._last = clock.monotonic()
+        self._end = self._last + overall
+        self.exceeded: TooLongError | None = None
+
+    def progress(self) -> None:
+        """The work moved on."""
+        self._last = self._clock.monotonic()
+
+    async def watch(self, scope: asyncio.Timeout) -> None:
+        """Sleep from deadline to deadline; when one passes, end the work inside the scope."""
+        while (left := min(self._end, self._last + self._idle) - self._clock.monotonic()) > 0:
+            await self._clock.sleep(left)
+        self.exceeded = TooLongError(stalled=self._clock.monotonic() < self._end)
+        scope.reschedule(asyncio.get_running_loop().time())
+
+
+@asynccontextmanager
+async def time_limit(clock: Clock, overall: float, idle: float | None = None) -> AsyncIterator[Limit]:
+    """Cancel what stands inside when it takes too long, and raise TooLongError in its place.
+
+    The timeouts of HTTP clients start again with every byte, so a server that sends
+    keep-alive comments would defeat them.
+    """
+    limit = Limit(clock, overall, overall if idle is None else idle)
+    try:
+        async with asyncio.timeout(None) as scope:
+            watcher = asyncio.create_task(limit.watch(scope))
+            try:
+                yield limit
+            finally:
+                watcher.cancel()
+                await asyncio.wait([watcher])
+    except TimeoutError:
+        if limit.exceeded is None:
+            raise
+        raise limit.exceeded from None

@@ -1,7 +1,7 @@
 """What a person has seen of an answer so far."""
 
 from nanobot.errors import LLMErrorKind
-from nanobot.ports import Stream
+from nanobot.ports import Lacking, Stream
 
 
 class Seen:
@@ -26,3 +26,6 @@ class Seen:
 
     def fallback(self, preset: str, kind: LLMErrorKind) -> None:
         self._stream.fallback(preset, kind)
+
+    def lacks(self, preset: str, what: Lacking) -> None:
+        self._stream.lacks(preset, what)

@@ -8,8 +8,7 @@ import msgspec
 
 from nanobot.errors import LLMError
 from nanobot.llm.endpoint import Connection, Endpoint
-from nanobot.llm.limits import TooLongError, time_limit
-from nanobot.llm.retry import Retries
+from nanobot.llm.retry import Retries, TooLongError, time_limit
 from nanobot.ports import Clock
 
 log = logging.getLogger(__name__)

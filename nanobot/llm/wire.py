@@ -1,11 +1,15 @@
-"""What a request looks like on the wire: the messages and tools of a chat completion."""
+"""The wire format: messages and tools of a chat completion, in the dialect of its endpoint."""
 
 import base64
+import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
+from nanobot.llm import dialect as traits
+from nanobot.llm.dialect import ModelDialect
 from nanobot.messages import Attachment
 from nanobot.ports import Request, ToolSpec
 from nanobot.transcript import Message, ToolCall
@@ -18,6 +22,19 @@ PICTURE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 MAX_PICTURE = 15 * 2**20
 """Bytes. Base64 adds a third, and endpoints refuse requests beyond 20 to 30 MB."""
 
+UNANSWERED = "(This was not answered.)"
+READ_ON = "(There is more from the user.)"
+"""What stands for the assistant where an endpoint wants roles to alternate and nothing was said."""
+
+NO_TOOLS = "You have no tools in this conversation. Say so where one would be needed, and never claim to have used one."
+
+_NOTHING = " "  # as reasoning of a message that had none: an empty text counts as missing at some endpoints
+_UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+"""What Gemini takes for a signature it did not make."""
+
+_SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_REASONING = re.compile(r"reason|think|thought(?!.*signature)", re.IGNORECASE)
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 _LONGEST_NAME = 64  # both from OpenAI's reference; others are no stricter
 
@@ -53,28 +70,48 @@ def _read(media: Path, path: str) -> bytes | None:
         return None
 
 
-def messages_to_wire(request: Request, pictures: Mapping[str, str]) -> list[Json]:
+_NO_DIALECT = ModelDialect()
+
+
+def messages_to_wire(request: Request, pictures: Mapping[str, str], dialect: ModelDialect = _NO_DIALECT) -> list[Json]:
     """The conversation, in an order of keys that never varies: an unchanged message gives the same bytes.
 
     Pictures follow as a user's message where the role of their message cannot carry any: those
     of tools after all results of their step, since nothing may stand between a call and its results.
     """
-    wire: list[Json] = []
-    from_tools: list[Attachment] = []
-    for message in request.messages:
-        shown = [file for file in _new_files(message, request) if file.path in pictures]
-        if message.role == "tool":
-            from_tools += shown
-        elif from_tools:
-            wire.append(_seen_by_tools(from_tools, pictures))
-            from_tools = []
-        if message.role == "user":
-            wire.append(_user(_text(message), shown, pictures))
-        elif message.role != "assistant" or message.tool_calls or (message.content or "").strip():
-            wire.append(_other(message))
-    if from_tools:
-        wire.append(_seen_by_tools(from_tools, pictures))
-    return [{key: _scrub(value) for key, value in message.items()} for message in wire]
+    shown = {} if dialect.has(traits.NO_PICTURES) else pictures
+    rows = list(_rows(request, shown, dialect))
+    if request.tools and dialect.has(traits.NO_TOOLS) and rows and rows[0].role == "system":
+        rows[0].fields["content"] = f"{rows[0].fields['content']}\n\n{NO_TOOLS}"
+    if dialect.has(traits.NO_SYSTEM):
+        rows = _without_system(rows)
+    if dialect.has(traits.ALTERNATING):
+        rows = list(_alternating(rows))
+    elif dialect.has(traits.LINE_AFTER_TOOL):
+        rows = list(_with_lines_after_tools(rows))
+    return [{key: scrub(value) for key, value in row.fields.items()} for row in rows]
+
+
+def fields_beside(messages: Iterable[Message], dialect: ModelDialect) -> set[str]:
+    """The names of the fields that the protocol does not know and that go back to this endpoint."""
+    names: set[str] = set()
+    for message in messages:
+        names |= _sent_back(message, dialect).keys()
+        for call in message.tool_calls if message.endpoint == dialect.endpoint else ():
+            names |= (call.extra or {}).keys()
+            names |= _nested(call.extra, "function").keys()
+    return {name for name in names if name != "function" and dialect.takes_field(name)}
+
+
+def gather(kept: dict[str, object], delta: Mapping[str, object], known: Iterable[str]) -> None:
+    """Add the unknown fields of a piece of an answer to those of the pieces before it.
+
+    Texts grow and lists get longer; entries of a list that share `index` and `type` are pieces of one. A text that
+    comes again as it was (a signature, an id) is no further piece, unless it is one of the reasoning.
+    """
+    for name, value in delta.items():
+        if name not in known and value is not None and value not in ([], {}):
+            kept[name] = _joined(kept.get(name), value, grows=bool(_REASONING.search(name)))
 
 
 def tools_to_wire(tools: Sequence[ToolSpec]) -> list[Json]:
@@ -85,7 +122,7 @@ def tools_to_wire(tools: Sequence[ToolSpec]) -> list[Json]:
             "function": {
                 "name": tool.name,
                 "description": well_formed(tool.description),
-                "parameters": _scrub(dict(tool.parameters)),
+                "parameters": scrub(dict(tool.parameters)),
             },
         }
         for tool in tools
@@ -94,6 +131,236 @@ def tools_to_wire(tools: Sequence[ToolSpec]) -> list[Json]:
 
 def _new_files(message: Message, request: Request) -> Sequence[Attachment]:
     return message.files if request.turn and message.turn == request.turn else ()
+
+
+@dataclass(slots=True)
+class _Row:
+    """A message on the wire; of a user's, the turn that it belongs to and whether it was said to the bot."""
+
+    role: str
+    fields: Json
+    turn: str = ""
+    to_bot: bool = True
+
+
+@dataclass(slots=True)
+class _CallIds:
+    """The ids of the calls in one request: each once, and the same from request to request."""
+
+    short: bool
+    used: set[str] = field(default_factory=set)
+    sent: dict[str, str] = field(default_factory=dict)
+
+    def of_call(self, known: str) -> str:
+        number = 1
+        wanted = _short_id(known) if self.short else known
+        while wanted in self.used:
+            number += 1
+            wanted = _short_id(f"{known} {number}") if self.short else f"{known}_{number}"
+        self.used.add(wanted)
+        self.sent[known] = wanted
+        return wanted
+
+    def of_result(self, known: str) -> str:
+        return self.sent.get(known, known)
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Writes the messages of one request, in the dialect of its endpoint."""
+
+    pictures: Mapping[str, str]
+    dialect: ModelDialect
+    ids: _CallIds
+    names: dict[str, str] = field(default_factory=dict)  # of the tools, by the ids of their calls
+
+    def row(self, message: Message, shown: Sequence[Attachment]) -> _Row:
+        if message.role == "user":
+            return _Row("user", _user(_text(message), shown, self.pictures), message.turn, message.to_bot)
+        if message.role == "assistant":
+            return _Row("assistant", self._assistant(message), message.turn)
+        if message.role == "tool":
+            return self._result(message)
+        return _Row(message.role, {"role": message.role, "content": message.content or ""})
+
+    def _assistant(self, message: Message) -> Json:
+        row: Json = {"role": "assistant", "content": message.content or ""}
+        self.names |= {call.id: call.name for call in message.tool_calls}
+        if message.tool_calls and self.dialect.has(traits.NO_TOOLS):
+            words = [f"[Called {call.name} with {call.arguments}]" for call in message.tool_calls]
+            row["content"] = "\n".join(filter(None, [message.content, *words]))
+        elif message.tool_calls:
+            if not message.content and not self.dialect.has(traits.TEXT_BESIDE_CALLS):
+                row["content"] = None
+            row["tool_calls"] = self._calls(message)
+        beside = _sent_back(message, self.dialect)
+        row |= {name: value for name, value in beside.items() if name not in ("role", "content", "tool_calls")}
+        if self.dialect.has(traits.REASONING_BACK):
+            row.setdefault("reasoning_content", _NOTHING)
+        return row
+
+    def _result(self, message: Message) -> _Row:
+        called, text = message.tool_call_id or "", _text(message) or "(nothing)"
+        if self.dialect.has(traits.NO_TOOLS):
+            words = f"[What {self.names.get(called, 'the tool')} reported; not the user's words]\n{text}"
+            return _Row("user", {"role": "user", "content": words}, message.turn)
+        return _Row("tool", {"role": "tool", "tool_call_id": self.ids.of_result(called), "content": text}, message.turn)
+
+    def _calls(self, message: Message) -> list[Json]:
+        is_theirs = message.endpoint == self.dialect.endpoint
+        calls = [self._call(call, call.extra if is_theirs else None) for call in message.tool_calls]
+        if self.dialect.has(traits.SIGNATURE_BACK) and not any("extra_content" in call for call in calls):
+            calls[0]["extra_content"] = _UNSIGNED
+        return calls
+
+    def _call(self, call: ToolCall, extra: Mapping[str, object] | None) -> Json:
+        """A call as the endpoint wants it back; a name that a model made up may hold what endpoints refuse."""
+        takes = self.dialect.takes_field
+        function: Json = {"name": _NOT_IN_NAMES.sub("_", call.name)[:_LONGEST_NAME], "arguments": call.arguments}
+        function |= {key: value for key, value in _nested(extra, "function").items() if takes(key)}
+        row: Json = {"id": self.ids.of_call(call.id), "type": "function", "function": function}
+        return row | {key: value for key, value in (extra or {}).items() if key not in row and takes(key)}
+
+
+def _short_id(known: str) -> str:
+    if _SHORT_ID.fullmatch(known):
+        return known
+    number = int.from_bytes(hashlib.sha256(known.encode("utf-8", "replace")).digest()[:8])
+    return "".join(_DIGITS[number // 62**place % 62] for place in range(9))
+
+
+def _rows(request: Request, pictures: Mapping[str, str], dialect: ModelDialect) -> Iterator[_Row]:
+    writer = _Writer(pictures, dialect, _CallIds(dialect.has(traits.SHORT_IDS)))
+    from_tools: list[Attachment] = []
+    for message in request.messages:
+        shown = [file for file in _new_files(message, request) if file.path in pictures]
+        if message.role == "tool":
+            from_tools += shown
+        elif from_tools:
+            yield _Row("user", _seen_by_tools(from_tools, pictures), message.turn)
+            from_tools = []
+        if message.role != "assistant" or message.tool_calls or (message.content or "").strip():
+            yield writer.row(message, shown)
+    if from_tools:
+        yield _Row("user", _seen_by_tools(from_tools, pictures), request.turn)
+
+
+def _without_system(rows: Sequence[_Row]) -> list[_Row]:
+    """The system text in front of the first user message."""
+    texts = [str(row.fields["content"]) for row in rows if row.role == "system"]
+    rest = [row for row in rows if row.role != "system"]
+    first = next((row for row in rest if row.role == "user"), None)
+    if texts and first is not None:
+        _put_before(first, "\n\n".join(texts))
+    return rest
+
+
+def _alternating(rows: Iterable[_Row]) -> Iterator[_Row]:
+    """The rows with no two users' or assistants' messages in a row, results of tools between them or not.
+
+    What one turn or one group has to say is one message. Between messages of different turns stands a line instead:
+    the first was sent by itself before, and what was sent stays as it was.
+    """
+    last: _Row | None = None
+    for row in rows:
+        if last is not None and last.role == row.role == "user":
+            if not last.to_bot or last.turn == row.turn or not row.turn:
+                _put_after(last, row)
+                continue
+            yield last
+            last = _line(UNANSWERED)
+        elif last is not None and last.role == "tool" and row.role == "user":
+            yield last
+            last = _line(READ_ON)
+        elif last is not None and last.role == row.role == "assistant" and not last.fields.get("tool_calls"):
+            _put_before(row, str(last.fields["content"]))
+            last = None
+        if last is not None:
+            yield last
+        last = row
+    if last is not None:
+        yield last
+
+
+def _with_lines_after_tools(rows: Iterable[_Row]) -> Iterator[_Row]:
+    last = ""
+    for row in rows:
+        if last == "tool" and row.role == "user":
+            yield _line(READ_ON)
+        yield row
+        last = row.role
+
+
+def _line(text: str) -> _Row:
+    return _Row("assistant", {"role": "assistant", "content": text})
+
+
+def _put_before(row: _Row, text: str) -> None:
+    content = row.fields["content"]
+    parts = content if isinstance(content, list) else None
+    row.fields["content"] = [{"type": "text", "text": text}, *parts] if parts else f"{text}\n\n{content or ''}".rstrip()
+
+
+def _put_after(row: _Row, more: _Row) -> None:
+    """Add another user's message to this one."""
+    first, second = row.fields["content"], more.fields["content"]
+    if isinstance(first, str) and isinstance(second, str):
+        row.fields["content"] = f"{first}\n\n{second}"
+    else:
+        row.fields["content"] = [*_parts(first), *_parts(second)]
+    row.turn, row.to_bot = more.turn or row.turn, more.to_bot
+
+
+def _parts(content: object) -> Sequence[object]:
+    return content if isinstance(content, list) else [{"type": "text", "text": content}]
+
+
+def _joined(old: object, new: object, *, grows: bool) -> object:
+    if isinstance(old, str) and isinstance(new, str):
+        return old if old == new and not grows else old + new
+    if isinstance(old, dict) and isinstance(new, Mapping):
+        return old | {name: _joined(old.get(name), value, grows=False) for name, value in new.items()}
+    if isinstance(new, list):
+        entries = list(old) if isinstance(old, list) else []
+        for entry in new:
+            place = next((i for i, known in enumerate(entries) if _is_piece(known, entry)), None)
+            if place is None:
+                entries.append(entry)
+            else:
+                entries[place] = _grown(entries[place], entry)
+        return entries
+    return old if new is None else new
+
+
+def _is_piece(known: object, entry: object) -> bool:
+    if not (isinstance(known, Mapping) and isinstance(entry, Mapping)) or known.get("index") is None:
+        return False
+    return all(known.get(name) == entry.get(name) for name in ("index", "type"))
+
+
+def _grown(entry: Mapping[str, object], piece: Mapping[str, object]) -> Json:
+    texts = ("text", "summary", "thinking", "data", "content")
+    return {**entry, **{name: _joined(entry.get(name), value, grows=name in texts) for name, value in piece.items()}}
+
+
+def _sent_back(message: Message, dialect: ModelDialect) -> Mapping[str, object]:
+    """What an endpoint sent beside a message; its reasoning beside an answer only if it wants that back.
+
+    Beside tool calls reasoning is a part of what goes on; that of an answer would only take room in the window.
+    """
+    if not message.extra or message.endpoint != dialect.endpoint:
+        return {}
+    has_all = bool(message.tool_calls) or dialect.has(traits.REASONING_BACK)
+    return {
+        name: value
+        for name, value in message.extra.items()
+        if dialect.takes_field(name) and (has_all or not _REASONING.search(name))
+    }
+
+
+def _nested(extra: Mapping[str, object] | None, name: str) -> Mapping[str, object]:
+    value = (extra or {}).get(name)
+    return value if isinstance(value, Mapping) else {}
 
 
 def _seen_by_tools(files: Sequence[Attachment], pictures: Mapping[str, str]) -> Json:
@@ -107,21 +374,6 @@ def _user(text: str, shown: Sequence[Attachment], pictures: Mapping[str, str]) -
     return {"role": "user", "content": [{"type": "text", "text": text}, *images]}
 
 
-def _other(message: Message) -> Json:
-    if message.role == "tool":
-        return {"role": "tool", "tool_call_id": message.tool_call_id or "", "content": _text(message) or "(nothing)"}
-    if message.tool_calls:
-        calls = [_call(call) for call in message.tool_calls]
-        return {"role": "assistant", "content": message.content or None, "tool_calls": calls}
-    return {"role": message.role, "content": message.content or ""}
-
-
-def _call(call: ToolCall) -> Json:
-    """A call as the endpoint wants it back; a name that a model made up may hold what endpoints refuse."""
-    name = _NOT_IN_NAMES.sub("_", call.name)[:_LONGEST_NAME]
-    return {"id": call.id, "type": "function", "function": {"name": name, "arguments": call.arguments}}
-
-
 def _text(message: Message) -> str:
     """The blocks the model was shown with the words, the words, and the names of the files."""
     words = "\n\n".join(part for part in (message.context, message.content) if part)
@@ -132,11 +384,12 @@ def _places(files: Sequence[Attachment]) -> str:
     return "\n".join(f"[{'picture' if file.is_picture else 'file'}: {file.path}]" for file in files)
 
 
-def _scrub(value: object) -> object:
+def scrub(value: object) -> object:
+    """The value with all its texts well formed."""
     if isinstance(value, str):
         return well_formed(value)
     if isinstance(value, Mapping):
-        return {_scrub(key): _scrub(item) for key, item in value.items()}
+        return {scrub(key): scrub(item) for key, item in value.items()}
     if isinstance(value, Sequence):
-        return [_scrub(item) for item in value]
+        return [scrub(item) for item in value]
     return value

@@ -1,6 +1,7 @@
 """A Stream that nobody watches."""
 
 from nanobot.errors import LLMErrorKind
+from nanobot.ports import Lacking
 
 
 class Quiet:
@@ -13,3 +14,5 @@ class Quiet:
     def waiting(self, seconds: float, kind: LLMErrorKind) -> None: ...
 
     def fallback(self, preset: str, kind: LLMErrorKind) -> None: ...
+
+    def lacks(self, preset: str, what: Lacking) -> None: ...

@@ -7,12 +7,15 @@ from typing import Literal, Protocol
 from nanobot.errors import LLMErrorKind
 from nanobot.transcript import Message, ToolCall, Usage
 
+Lacking = Literal["tools", "pictures"]
+
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
     """What the agent must know of a model. Sizes in tokens; `preset` is its name in the configuration.
 
-    `one_by_one`: who asks while it answers somebody else waits until that is done.
+    `one_by_one`: who asks while it answers somebody else waits until that is done. `tools`: whether it takes
+    any. `endpoint` stands for where it is asked, as in Message; "" for a model in this process.
     """
 
     preset: str
@@ -22,6 +25,8 @@ class ModelInfo:
     compact: bool = False
     vision: bool = False
     one_by_one: bool = False
+    tools: bool = True
+    endpoint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +59,9 @@ class Reply:
 
     `finish` is "length" when the output limit cut it; then the last tool call may be cut, too.
     A call whose arguments are not JSON of an object keeps the text it came with. `model` is the name
-    of the preset that answered. `written_call`: the text holds a call that cannot be carried out as one,
-    "bare" (it is for no person to read) or "fenced" (in a code block at its end, perhaps an example).
+    of the preset that answered; `extra` and `endpoint` are as in Message. `written_call`: the text holds a call
+    that cannot be carried out as one, "bare" (it is for no person to read) or "fenced" (in a code block at its
+    end, perhaps an example).
     """
 
     text: str
@@ -64,6 +70,8 @@ class Reply:
     usage: Usage | None = None
     model: str = ""
     written_call: Literal["bare", "fenced"] | None = None
+    extra: Mapping[str, object] | None = None
+    endpoint: str | None = None
 
 
 class Stream(Protocol):
@@ -83,6 +91,10 @@ class Stream(Protocol):
 
     def fallback(self, preset: str, kind: LLMErrorKind) -> None:
         """The model failed for this reason; the named one is asked instead."""
+        ...
+
+    def lacks(self, preset: str, what: Lacking) -> None:
+        """It has just turned out that this model cannot do what the person may count on."""
         ...
 
 

@@ -39,6 +39,7 @@ class _Call(msgspec.Struct):
 
     id: str
     function: _Function
+    extra: dict[str, object] | None = None
 
 
 _SHAPES = {"files": tuple[Attachment, ...], "quotes": tuple[Quote, ...], "tool_calls": tuple[_Call, ...] | None}
@@ -153,7 +154,9 @@ def _read(raw: bytes) -> Line | None:
 
 def _read_message(raw: bytes) -> Message:
     wire = msgspec.structs.asdict(_wire_message(raw))
-    calls = (ToolCall(call.id, call.function.name, call.function.arguments) for call in wire["tool_calls"] or ())
+    calls = (
+        ToolCall(call.id, call.function.name, call.function.arguments, call.extra) for call in wire["tool_calls"] or ()
+    )
     return Message(**(wire | {"tool_calls": tuple(calls)}))
 
 
@@ -175,7 +178,7 @@ def _write_message(message: Message) -> dict[str, object]:
     row: dict[str, object] = {"type": "message"}
     for name in _ORDER:
         value = getattr(message, name)
-        if name in _ALWAYS or value not in _EMPTY:
+        if name in _ALWAYS or (value not in _EMPTY and value != _USUAL.get(name)):
             write = _FIELD_WRITERS.get(name)
             row[name] = write(value) if write else value
     return row
@@ -190,7 +193,9 @@ def _write_usage(usage: Usage) -> dict[str, int]:
 
 
 def _write_call(call: ToolCall) -> dict[str, object]:
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+    row: dict[str, object] = {"id": call.id, "type": "function"}
+    row["function"] = {"name": call.name, "arguments": call.arguments}
+    return row | ({"extra": call.extra} if call.extra else {})
 
 
 def _write_file(file: Attachment) -> dict[str, object]:
@@ -208,6 +213,7 @@ def _filled(**fields: object) -> dict[str, object]:
 _FIRST = ("id", "at", "turn", "role", "origin", "content")
 _ORDER = (*_FIRST, *(field.name for field in dataclasses.fields(Message) if field.name not in _FIRST))
 _ALWAYS = frozenset({"id", "at", "content"})  # written also when they are empty
+_USUAL: Mapping[str, object] = {"to_bot": True}  # not written when they are so
 _FIELD_WRITERS: Mapping[str, Callable[[Any], object]] = {
     "sender": _write_sender,
     "quotes": lambda quotes: [_write_quote(quote) for quote in quotes],

@@ -60,7 +60,7 @@ OTHERS: list[tuple[int | None, object, LLMErrorKind]] = [
     (400, said("Input data may contain inappropriate content.", code="data_inspection_failed"), "filtered"),
     (400, said("Content Exists Risk"), "filtered"),
     (400, said("系统检测到输入或生成内容可能包含不安全或敏感内容", code="1301"), "filtered"),
-    (400, said("max_tokens is too large: 200000. This model supports at most 16384 tokens"), "request"),
+    (400, said("max_tokens is too large: 200000. This model supports at most 16384 tokens"), "output"),
     (422, {"detail": [{"loc": ["body", "stream_options"], "msg": "extra fields not permitted"}]}, "request"),
     (408, "", "server"),
     (409, "", "server"),

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from nanobot.errors import LLMErrorKind
-from nanobot.ports import Request
+from nanobot.ports import Lacking, Request
 from nanobot.transcript import Message
 from tests.fakes.clock import FakeClock
 
@@ -18,6 +18,7 @@ class Watcher:
         self.restarts = 0
         self.waits: list[tuple[float, LLMErrorKind]] = []
         self.fallbacks: list[tuple[str, LLMErrorKind]] = []
+        self.lacking: list[Lacking] = []
         self._clock = clock
         self._changed = asyncio.Event()
 
@@ -44,6 +45,9 @@ class Watcher:
 
     def fallback(self, preset: str, kind: LLMErrorKind) -> None:
         self.fallbacks.append((preset, kind))
+
+    def lacks(self, preset: str, what: Lacking) -> None:
+        self.lacking.append(what)
 
 
 def question(text: str = "hi") -> Request:

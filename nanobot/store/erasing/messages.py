@@ -1,6 +1,7 @@
 """What becomes of one message of a conversation."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from nanobot.forgotten import FORGOTTEN, Traces
@@ -41,9 +42,9 @@ class Changing:
 
 
 def _blank(message: Message) -> Message:
-    calls = tuple(replace(call, arguments="{}") for call in message.tool_calls)
+    calls = tuple(replace(call, arguments="{}", extra=None) for call in message.tool_calls)
     content = FORGOTTEN if message.content else message.content
-    return replace(message, content=content, quotes=(), files=(), tool_calls=calls)
+    return replace(message, content=content, quotes=(), files=(), tool_calls=calls, extra=None)
 
 
 def _without(message: Message, meant: Meant) -> Message:
@@ -60,6 +61,7 @@ def _without(message: Message, meant: Meant) -> Message:
         quotes=tuple(quote for quote in message.quotes if not _tells(quote, traces)),
         files=tuple(file for file in message.files if file.path not in meant.files and not traces.tell(file.name)),
         tool_calls=_calls(message.tool_calls, traces),
+        extra=None if _hold(message.extra, traces) else message.extra,
     )
 
 
@@ -84,7 +86,13 @@ def _tells(quote: Quote, traces: Traces) -> bool:
 
 
 def _calls(calls: Sequence[ToolCall], traces: Traces) -> tuple[ToolCall, ...]:
+    cut = [replace(call, extra=None) if _hold(call.extra, traces) else call for call in calls]
     return tuple(
         replace(call, arguments="{}") if traces.stand_in(call.arguments.encode("utf-8", "replace")) else call
-        for call in calls
+        for call in cut
     )
+
+
+def _hold(extra: Mapping[str, object] | None, traces: Traces) -> bool:
+    """Whether it stands in what an endpoint sent along, which nobody can cut without breaking its signature."""
+    return bool(extra) and traces.stand_in(json.dumps(extra, ensure_ascii=False).encode("utf-8", "replace"))

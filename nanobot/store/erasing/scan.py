@@ -26,13 +26,13 @@ _FORMATS = frozenset(
     re.findall(
         r"\w+",
         """
-    add address archived arguments assistant at author base before brief by cli claim committer confidence content
-    context corrects cursor default delete description discord dream ended episode episodes evidence facts feedback
-    files forget from function group groups hand how id inbound index kept key kind language md memory merge message
-    messages model name names nanobot note notes of origin outbound owner path people person preference project quotes
-    reference relations remember remove replace reset restore role scope sender session sessions skill skills summary
-    telegram text through timestamp tool tools topic turn type undo undone updated usage user value version was
-    workflow write
+    add address archived arguments assistant at author base before bot brief by cli claim committer confidence content
+    context corrects cursor default delete description discord dream ended endpoint episode episodes evidence extra
+    facts feedback files forget from function group groups hand how id inbound index kept key kind language md memory
+    merge message messages model name names nanobot note notes of origin outbound owner path people person preference
+    project quotes reference relations remember remove replace reset restore role scope sender session sessions skill
+    skills summary telegram text through timestamp tool tools topic turn type undo undone updated usage user value
+    version was workflow write
     """,
     )
 )

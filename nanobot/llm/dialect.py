@@ -1,0 +1,335 @@
+"""The dialect of an endpoint: what one model there lacks or demands, learnt from its refusals."""
+
+import asyncio
+import hashlib
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from urllib.parse import urlsplit
+
+from nanobot.errors import LLMError, LLMErrorKind, StoreError
+from nanobot.llm.failures import Overflow, is_about_output, overflow
+from nanobot.ports import Clock
+
+log = logging.getLogger(__name__)
+
+Json = Mapping[str, object]
+
+NO_TOOLS = "no_tools"  # takes no tools: none are offered, and earlier calls are told in words
+NO_SYSTEM = "no_system"  # has no system role: its text goes in front of the first user message
+NO_PICTURES = "no_pictures"
+ALTERNATING = "alternating"  # user and assistant must take turns
+LINE_AFTER_TOOL = "line_after_tool"  # no user message may follow the result of a tool
+SHORT_IDS = "short_ids"  # ids of tool calls are nine letters or digits
+TEXT_BESIDE_CALLS = "text_beside_calls"  # the content beside tool calls must be a text
+REASONING_BACK = "reasoning_back"  # every assistant message must carry reasoning_content
+SIGNATURE_BACK = "signature_back"  # every step of tool calls must carry a thought signature
+NO_FIELDS = "no_fields"  # takes no field back that the protocol does not know
+
+RETRIED = timedelta(hours=1)
+"""What a person misses is tried again after this time: they may have set up their server meanwhile."""
+
+KEPT = timedelta(days=7)
+"""All else is a matter of form, where another refusal now and then is all it costs to be up to date."""
+
+_RETRIED = (NO_TOOLS, NO_PICTURES)
+
+OPTIONAL = ("stream_options", "temperature", "max_tokens", "max_completion_tokens", "tool_choice")
+"""What we ask for and can do without, should an endpoint refuse it."""
+
+_REFUSING: tuple[LLMErrorKind, ...] = ("request", "model", "output", "server", "protocol")
+_PARAMETER: tuple[LLMErrorKind, ...] = ("request", "model", "output")
+
+_FROM_START: Mapping[str, tuple[str, ...]] = {"mistral.ai": (SHORT_IDS, LINE_AFTER_TOOL)}
+"""By the end of the host's name, what is known without asking."""
+
+
+def endpoint_id(base_url: str, model: str) -> str:
+    """The name under which a model at an endpoint is kept on disk; it holds no address and no secret."""
+    return hashlib.sha256(f"{base_url.rstrip('/')} {model}".encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def host_of(base_url: str) -> str:
+    """The host of an address, "" for an address that is none."""
+    try:
+        return urlsplit(base_url).hostname or ""
+    except ValueError:
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDialect:
+    """One model at one endpoint, as far as it is known; the request builder reads it."""
+
+    endpoint: str = ""
+    traits: frozenset[str] = frozenset()
+
+    def has(self, trait: str) -> bool:
+        return trait in self.traits
+
+    def takes(self, parameter: str) -> bool:
+        """Whether an optional parameter may be sent."""
+        return f"no_parameter:{parameter}" not in self.traits
+
+    def takes_field(self, name: str) -> bool:
+        """Whether a field that it sent may be sent back."""
+        return NO_FIELDS not in self.traits and f"no_field:{name}" not in self.traits
+
+    @property
+    def max_output(self) -> int | None:
+        """The most tokens that may be asked for, where that was learnt."""
+        return min((int(t.partition(":")[2]) for t in self.traits if t.startswith("max_output:")), default=None)
+
+    def knowing(self, *traits: str) -> "ModelDialect":
+        return ModelDialect(self.endpoint, self.traits | set(traits))
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """A wording, and what it teaches if the request holds what it is about."""
+
+    trait: str
+    words: str
+    concerns: Callable[[Json], bool]
+
+
+def learnt(error: LLMError, body: Json, sent_fields: Iterable[str], dialect: ModelDialect) -> ModelDialect | None:
+    """The dialect in which the request is worth sending again; None if the refusal teaches nothing new.
+
+    Args:
+        error: how the request failed.
+        body: what was sent.
+        sent_fields: the fields in it that the protocol does not know.
+        dialect: in which it was sent.
+    """
+    smaller = _smaller_output(error, body, dialect)
+    if smaller is not None:
+        return smaller
+    if error.kind not in _REFUSING:
+        return None
+    fields = set(sent_fields)
+    refused = [f"no_field:{name}" for name in fields if _names(name, error.said)]
+    is_unknown_field = bool(fields) and re.search(_UNKNOWN_FIELD, error.said, re.IGNORECASE)
+    if refused and is_unknown_field:
+        return dialect.knowing(*refused)
+    parameters = [name for name in OPTIONAL if name in body and _names(name, error.said)]
+    if parameters and error.kind in _PARAMETER:
+        return dialect.knowing(*(f"no_parameter:{name}" for name in parameters))
+    for refusal in _REFUSALS:
+        is_new = refusal.trait not in dialect.traits
+        if is_new and re.search(refusal.words, error.said, re.IGNORECASE | re.DOTALL) and refusal.concerns(body):
+            return dialect.knowing(refusal.trait)
+    if refused:
+        return dialect.knowing(*refused)
+    return dialect.knowing(NO_FIELDS) if is_unknown_field else None
+
+
+def _smaller_output(error: LLMError, body: Json, dialect: ModelDialect) -> ModelDialect | None:
+    """For an endpoint that has less room for an answer than was asked for: what it has, or as much as it likes."""
+    asked = body.get("max_tokens") or body.get("max_completion_tokens")
+    if not isinstance(asked, int) or error.kind not in ("context", "output", "request"):
+        return None
+    found = overflow(error.said)
+    if found is None and not is_about_output(error.said):
+        return None
+    if found is not None and not found.leaves_room:
+        return None  # it is the conversation that is too long
+    if dialect.max_output is not None and dialect.max_output <= asked and error.kind != "context":
+        limit = None  # it was told a smaller figure already
+    else:
+        limit = _fitting(error.said, found, asked)
+    if limit is None:
+        return dialect.knowing("no_parameter:max_tokens", "no_parameter:max_completion_tokens")
+    return dialect.knowing(f"max_output:{limit}")
+
+
+def _fitting(words: str, found: Overflow | None, asked: int) -> int | None:
+    if found is not None:
+        fits = min(found.window // 4, found.window - found.prompt)
+        return fits if 0 < fits < asked else None
+    figures = [int(figure.replace(",", "")) for figure in re.findall(r"(?<![\w.-])\d[\d,]{0,9}(?![\w-])", words)]
+    return max((figure for figure in figures if 16 <= figure < asked), default=None)
+
+
+def _names(name: str, words: str) -> bool:
+    return re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", words) is not None
+
+
+def _messages(body: Json) -> list[Json]:
+    messages = body.get("messages")
+    return messages if isinstance(messages, list) else []
+
+
+def _has_tools(body: Json) -> bool:
+    return bool(body.get("tools")) or any(message.get("role") == "tool" for message in _messages(body))
+
+
+def _has_system(body: Json) -> bool:
+    return any(message.get("role") == "system" for message in _messages(body))
+
+
+def _has_answers(body: Json) -> bool:
+    return any(message.get("role") == "assistant" for message in _messages(body))
+
+
+def _has_calls(body: Json) -> bool:
+    return any(message.get("tool_calls") for message in _messages(body))
+
+
+def _has_neighbours(body: Json) -> bool:
+    """Whether two users' or two assistants' messages follow one another, with results of tools between or not."""
+    roles = [str(message.get("role")) for message in _messages(body) if message.get("role") != "system"]
+    talk = ["user" if role == "tool" else role for role in roles]
+    return any(one == other for one, other in pairwise(talk))
+
+
+def _has_user_after_tool(body: Json) -> bool:
+    roles = [message.get("role") for message in _messages(body)]
+    return any(pair == ("tool", "user") for pair in pairwise(roles))
+
+
+def _has_wordless_calls(body: Json) -> bool:
+    return any(message.get("tool_calls") and message.get("content") is None for message in _messages(body))
+
+
+def _has_pictures(body: Json) -> bool:
+    contents = [message.get("content") for message in _messages(body)]
+    return any(isinstance(content, list) for content in contents)
+
+
+_NOT = r"(?:not|n't|un)\s?-?(?:support|allow|permit|enabl|availab|accept|implement)\w*"
+_TEMPLATE = r"jinja|chat[ _]?template|raise_exception|apply\w* template|template (?:error|render)"
+_UNKNOWN_FIELD = (
+    r"extra (?:inputs|fields)|additional propert|extra_forbidden|not permitted|was unexpected"
+    r"|(?:unknown|unrecogni[sz]ed|unexpected|unsupported|invalid) (?:field|key|name|property|argument|parameter)"
+    r"|(?:field|key|property|argument|parameter)s? \S{0,40} ?(?:is|are) (?:unknown|unsupported|unexpected|not )"
+)
+
+_REFUSALS = (
+    _Refusal(
+        NO_TOOLS,
+        rf"support tool use|enable-auto-tool-choice|tool-call-parser|tools? param requires"
+        rf"|(?:tool|function)s?(?:[ _-](?:use|calls?|calling|choice))*\b\W{{0,3}}(?:\w+ ){{0,3}}{_NOT}"
+        rf"|{_NOT}\W{{0,3}}(?:\w+ ){{0,2}}(?:with |any |the )?[`'\"]?(?:tool|function)s?\b"
+        r"|does(?:n't| not) (?:support|take|have) (?:tool|function)|(?:unknown|unrecogni[sz]ed|unexpected)"
+        r"[^.]{0,40}[`'\"]tools?[`'\"]|[`'\"]tools[`'\"][^.]{0,30}(?:unknown|unrecogni[sz]ed|unexpected|extra)"
+        r"|only user(?:,| and) (?:assistant|model) roles|不支持\S{0,6}(?:工具|函数)|(?:工具|函数)\S{0,6}不支持",
+        _has_tools,
+    ),
+    _Refusal(
+        NO_SYSTEM,
+        rf"(?:system|developer)[`'\"]? (?:role|message|prompt|instruction)s?\b[^.]{{0,40}}{_NOT}"
+        rf"|{_NOT} (?:\w+ )?(?:a |the |any )?[`'\"]?(?:system|developer)\b"
+        r"|does(?:n't| not) (?:support|have|take|accept) (?:a |the )?[`'\"]?(?:system|developer)\b"
+        r"|(?:invalid|unexpected|unknown|unsupported)(?: value for)? roles?\W{0,3}(?:system|developer)"
+        r"|only user(?:,| and) (?:assistant|model) roles|input should be 'user' or 'assistant'"
+        r"|不支持\S{0,4}(?:system|系统)",
+        _has_system,
+    ),
+    _Refusal(
+        LINE_AFTER_TOOL,
+        r"role \W?user\W? (?:after|following) (?:role )?\W?tool"
+        r"|user (?:message|role)s? (?:can ?not|must not|may not) follow",
+        _has_user_after_tool,
+    ),
+    _Refusal(
+        ALTERNATING,
+        r"alternat|(?:consecutive|successive|neighbou?ring|adjacent|multiple)[^.]{0,30}(?:roles?|messages|turns|user|assistant)\b"
+        r"|same role|roles? (?:order|sequence)|order of (?:the )?(?:roles|messages)|in a row|交替",
+        _has_neighbours,
+    ),
+    _Refusal(
+        SHORT_IDS,
+        r"tool[ _]?(?:call|use)s?\S{0,8}[ _.]?ids?\b.{0,250}?"
+        r"(?:must|length|too long|pattern|a-z|alphanumeric|characters|invalid)"
+        r"|(?:length|pattern|invalid).{0,60}tool[ _]?(?:call|use)s?\S{0,8}[ _.]?id\b",
+        _has_calls,
+    ),
+    _Refusal(
+        REASONING_BACK,
+        r"(?:reasoning|thinking)\w*\W.{0,80}(?:must|missing|required|expected|passed back|absent)"
+        r"|(?:missing|requires?|expected)\b.{0,40}(?:reasoning|thinking)_?\w*",
+        _has_answers,
+    ),
+    _Refusal(SIGNATURE_BACK, r"thought_?\s?signatures?\b", _has_calls),
+    _Refusal(
+        TEXT_BESIDE_CALLS,
+        r"content\b.{0,80}(?:null|none\b|string|required|missing|empty|NoneType)|(?:null|none|NoneType)\b.{0,60}content\b",
+        _has_wordless_calls,
+    ),
+    _Refusal(
+        NO_PICTURES,
+        rf"(?:image|picture|vision|multi-?modal)\w*\b[^.]{{0,60}}{_NOT}|{_NOT}[^.]{{0,30}}(?:image|vision|multi-?modal)"
+        r"|does(?:n't| not) (?:support|take|accept|have)[^.]{0,20}(?:image|vision|multi-?modal)|support image input"
+        r"|unknown (?:variant|type|part)\W{0,3}image_url|invalid (?:content )?(?:part |type )[^.]{0,20}image|mmproj"
+        r"|not a (?:multi-?modal|vision)|(?:content|messages)\b.{0,60}(?:must|should) be a (?:valid )?string"
+        r"|不支持\S{0,6}(?:图|视觉|多模态)",
+        _has_pictures,
+    ),
+    # a template that says nothing more: what templates lack most often
+    _Refusal(ALTERNATING, _TEMPLATE, _has_neighbours),
+    _Refusal(NO_SYSTEM, _TEMPLATE, _has_system),
+    _Refusal(NO_TOOLS, _TEMPLATE, _has_tools),
+)
+"""What refusals teach; the first that fits counts."""
+
+
+class ModelDialects:
+    """Keeps what was learnt of each endpoint, for as long as it may be taken to hold."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        load: Callable[[], dict[str, dict[str, str]]] = dict,
+        save: Callable[[dict[str, dict[str, str]]], None] = lambda _: None,
+    ) -> None:
+        """`load` and `save` keep, by endpoint, the traits and when each was learnt; both block and raise StoreError."""
+        self._clock = clock
+        self._load = load
+        self._save = save
+        self._kept: dict[str, dict[str, str]] | None = None
+
+    def of(self, base_url: str, model: str) -> ModelDialect:
+        """What is known of a model at an endpoint now."""
+        endpoint = endpoint_id(base_url, model)
+        now = self._clock.now()
+        learnt = self._all.get(endpoint, {})
+        traits = [trait for trait, at in learnt.items() if _holds(trait, at, now)]
+        host = host_of(base_url)
+        given = next((given for end, given in _FROM_START.items() if f".{host}".endswith(f".{end}")), ())
+        return ModelDialect(endpoint, frozenset([*traits, *given]))
+
+    async def keep(self, dialect: ModelDialect, before: ModelDialect) -> list[str]:
+        """A request in this dialect was answered. Returns what was never known of the endpoint until now."""
+        new = dialect.traits - before.traits
+        if not new:
+            return []
+        known = self._all.get(dialect.endpoint, {})
+        first = [trait for trait in sorted(new) if trait not in known]
+        at = self._clock.now().isoformat(timespec="seconds")
+        self._all[dialect.endpoint] = known | dict.fromkeys(sorted(new), at)
+        with suppress(StoreError):  # then it is learnt again by the next process
+            await asyncio.to_thread(self._save, dict(self._all))
+        return first
+
+    @property
+    def _all(self) -> dict[str, dict[str, str]]:
+        if self._kept is None:
+            try:
+                self._kept = self._load()
+            except StoreError as error:
+                log.warning("what is known of endpoints is learnt anew: %s", error)
+                self._kept = {}
+        return self._kept
+
+
+def _holds(trait: str, at: str, now: datetime) -> bool:
+    try:
+        age = now - datetime.fromisoformat(at)
+    except (ValueError, TypeError):
+        return False
+    return timedelta(0) <= age < (RETRIED if trait in _RETRIED else KEPT)
