@@ -69,6 +69,14 @@ class FakeOpenAI:
         """Add answers to the script."""
         self._script.extend(answers)
 
+    def judge(self, received: Received) -> Answer | None:
+        """The refusal of a request; for servers with a mind of their own (personalities.py)."""
+        return None
+
+    def put(self, body: Json, answer: Answer) -> Answer:
+        """The answer as this server would word it."""
+        return answer
+
     async def received(self, count: int = 1) -> Received:
         """Wait for the request with this number, the first is 1."""
         async with self._arrived:
@@ -101,10 +109,13 @@ class FakeOpenAI:
         if self._strict and (reason := what_is_illegal(received.body)):
             self.illegal.append(reason)
             return await _send(request, fail(400, reason, type="invalid_request_error"))
+        if refusal := self.judge(received):
+            return await _send(request, refusal)
         if is_aside and self.aside:
             answer = self.aside(received.body)
         else:
             answer = self._script.popleft() if self._script else self.otherwise(received.body)
+        answer = self.put(received.body, answer)
         try:
             if answer.whole is not None and not received.body.get("stream"):
                 return web.json_response(answer.whole)

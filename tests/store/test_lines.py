@@ -48,6 +48,8 @@ MESSAGES = st.builds(
     usage=st.none() | st.builds(Usage, COUNT, COUNT, COUNT),
     model=MAYBE,
     incomplete=st.none() | st.sampled_from(get_args(Incomplete)),
+    to_bot=st.booleans(),
+    extra=st.none() | st.dictionaries(TEXT, TEXT | st.booleans() | st.lists(TEXT, max_size=2), min_size=1, max_size=2),
 )
 MARKS = st.one_of(
     st.builds(Archived, at=TEXT, through=TEXT, cursor=COUNT),
@@ -92,14 +94,17 @@ def test_no_field_of_a_message_is_forgotten() -> None:
         scope="owner",
         inbound="i",
         corrects="h",
+        to_bot=False,
         reminded=Origin.WEB,
         quotes=(Quote("so they say", "Bob", "forward"),),
         files=(Attachment("a.png", "image/png", "A"),),
-        tool_calls=(ToolCall("c", "look", "{}"),),
+        tool_calls=(ToolCall("c", "look", "{}", {"signature": "ab=", "function": {"n": 1}}),),
         tool_call_id="c",
         usage=Usage(3, 2, 1),
         model="main",
         incomplete="cut",
+        extra={"reasoning_content": "hm", "reasoning_details": [{"index": 0, "data": None}]},
+        endpoint="0123456789abcdef",
     )
     raw = lines.encode([message])[0]
 
