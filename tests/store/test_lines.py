@@ -94,6 +94,7 @@ def test_no_field_of_a_message_is_forgotten() -> None:
         scope="owner",
         inbound="i",
         corrects="h",
+        retries="s",
         to_bot=False,
         reminded=Origin.WEB,
         quotes=(Quote("so they say", "Bob", "forward"),),
