@@ -1,35 +1,96 @@
 """Asks a person before something is done that they should know of."""
 
-from nanobot.i18n import say
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from nanobot.i18n import Language, say
 from nanobot.messages import Button
 from nanobot.ports import Asker, Caller
+from nanobot.tools import shown
 
-_ONCE, _SESSION, _NO = "once", "session", "no"
+MOST = 30_000
+"""Characters that a person can be asked about."""
+
+_ONCE, _SESSION, _NO, _ALL = "once", "session", "no", "all"
+_AT_ONCE, _LINES_AT_ONCE = 3_000, 60  # characters and lines that are shown in one go
+_END, _LINES_OF_AN_END = 1_000, 20  # of the beginning, and of the end, of what is longer
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a person is asked to agree to.
+
+    Args:
+        sentence: the key of the question; its text says what "for this session" covers, and holds {what}.
+        what: the command, or the change, to the letter.
+        language: that of `what`, as a code block names it.
+        grant: exactly what a yes for the session is for.
+        path: the file that is changed, if one is.
+    """
+
+    sentence: str
+    what: str
+    language: str
+    grant: str
+    path: str = ""
+
+    @property
+    def is_long(self) -> bool:
+        return len(self._seen) > _AT_ONCE or self._seen.count("\n") >= _LINES_AT_ONCE
+
+    def whole(self, language: Language) -> str:
+        """The question, in Markdown, with all that it is about."""
+        return self._asked(language, shown.fenced(self.what, self.language))
+
+    def ends(self, language: Language) -> str:
+        """The question with the beginning and the end of what it is about, and how long that is."""
+        lines = self._seen.split("\n")
+        head = "\n".join(lines[:_LINES_OF_AN_END])[:_END]
+        tail = "\n".join(lines[-_LINES_OF_AN_END:])[-_END:]
+        length = {"characters": f"{len(self._seen):,}", "lines": f"{len(lines):,}"}
+        left_out = say("tools.left_out", language, count=f"{len(self._seen) - len(head) - len(tail):,}", **length)
+        return self._asked(
+            language, "\n\n".join([shown.fenced(head, self.language), left_out, shown.fenced(tail, self.language)])
+        )
+
+    @cached_property
+    def _seen(self) -> str:
+        return shown.escaped(self.what)
+
+    def _asked(self, language: Language, what: str) -> str:
+        if self._seen != self.what:
+            what = f"{what}\n\n{say('tools.written_out', language)}"
+        return say(self.sentence, language, what=what, path=shown.code(self.path))
 
 
 class Approval:
     """Asks once / for this session / no.
 
-    What was granted for a session lasts until the program ends, for the person on whose behalf it was asked.
+    What is too long to be seen at a glance is agreed to only after all of it was shown: before that there are "show
+    all" and "no". What was granted for a session lasts until the program ends, for the person on whose behalf it was
+    asked.
     """
 
     def __init__(self, asker: Asker) -> None:
         self._asker = asker
         self._granted: set[tuple[str, str, str]] = set()
 
-    async def given(self, caller: Caller, question: str, grant: str) -> bool:
-        """Whether the person says yes, now or before in this session.
-
-        Args:
-            caller: where to ask, and in which language.
-            question: in Markdown; it must say what "for this session" covers.
-            grant: exactly what a yes for the session is for.
-        """
-        key = (caller.address.session_key, caller.person, grant)
+    async def given(self, caller: Caller, request: Request) -> bool:
+        """Whether the person says yes, now or before in this session."""
+        key = (caller.address.session_key, caller.person, request.grant)
         if key in self._granted:
             return True
-        choices = [Button(say(f"tools.{value}", caller.language), value) for value in (_ONCE, _SESSION, _NO)]
-        answer = await self._asker.ask(caller, question, choices)
+        if request.is_long:
+            choices = _choices(caller.language, (_ALL, _NO))
+            if await self._asker.ask(caller, request.ends(caller.language), choices) != _ALL:
+                return False
+        choices = _choices(caller.language, (_ONCE, _SESSION, _NO))
+        answer = await self._asker.ask(caller, request.whole(caller.language), choices)
         if answer == _SESSION:
             self._granted.add(key)
         return answer in (_ONCE, _SESSION)
+
+
+def _choices(language: Language, values: Sequence[str]) -> Sequence[Button]:
+    return [Button(say(f"tools.{value}", language), value) for value in values]

@@ -14,7 +14,7 @@ from nanobot.i18n import Language, say
 from nanobot.ports import Caller, ToolResult, ToolSpec
 from nanobot.tools import process, schema, shown
 from nanobot.tools.allowlist import AllowList
-from nanobot.tools.approval import Approval
+from nanobot.tools.approval import Approval, Request
 from nanobot.tools.disk import Disk
 from nanobot.tools.environment import clean
 from nanobot.tools.paths import Place
@@ -105,10 +105,9 @@ class Exec:
                 f"Stop: {_MAX_REFUSALS} commands were refused in this turn. Run no more of them; "
                 "go on without, and tell the person what you would have run and why."
             )
-        if rule == "ask":
-            question = say("tools.may_run", caller.language, command=shown.fenced(command, "sh"))
-            if await self._approval.given(caller, question, f"run {command}"):
-                return
+        request = Request("tools.may_run", command, "sh", f"run {command}")
+        if rule == "ask" and await self._approval.given(caller, request):
+            return
         self._refused[caller.address.session_key] = (caller.turn, self._refusals(caller) + 1)
         if rule == "ask":
             raise ToolError("The person said no to this command. Do not try it another way; ask what they want.")

@@ -14,7 +14,7 @@ from nanobot.errors import ToolError, VersionError
 from nanobot.i18n import Language, say
 from nanobot.ports import Caller, Edit, ToolResult, ToolSpec
 from nanobot.tools import schema, shown
-from nanobot.tools.approval import Approval
+from nanobot.tools.approval import MOST, Approval, Request
 from nanobot.tools.disk import MAX_FILE, Disk, changed_meanwhile
 from nanobot.tools.edit import replace
 from nanobot.tools.paths import Place
@@ -35,7 +35,6 @@ Keep = Callable[[PurePosixPath, Edit, Caller], Awaitable[bool]]
 Raises VersionError `conflict` if the file is not as the edit says that it was.
 """
 
-_PREVIEW_LINES = 40
 _NOT_TEXT = "{name} is not a text file, it cannot be edited."
 
 
@@ -124,13 +123,17 @@ class Writer:
         name = draft.place.name
         if caller.authority.role is not Role.OWNER:
             raise ToolError(f"Only the owner may have {name} changed.")
-        change = await asyncio.to_thread(_preview, draft)
-        fenced = shown.fenced(change, "diff")
+        change = await asyncio.to_thread(_preview, draft) or say("tools.only_bytes", caller.language)
+        if (length := len(await asyncio.to_thread(shown.escaped, change))) > MOST:
+            raise ToolError(
+                f"{name} was not changed: the owner has to read all of it before they say yes, and {length:,} "
+                f"characters are too many, the limit is {MOST:,}. Make the change in several smaller ones."
+            )
         if draft.place.is_remembered:  # what comes later may be somebody else's idea: a yes is for this change alone
             sentence, grant = "tools.may_order", f"write {name}: {draft.after!r}"
         else:
             sentence, grant = "tools.may_write", f"write {name}"
-        if not await self._approval.given(caller, say(sentence, caller.language, path=name, change=fenced), grant):
+        if not await self._approval.given(caller, Request(sentence, change, "diff", grant, name)):
             raise ToolError(f"The owner said no: {name} stays as it is. Do not try another way.")
 
 
@@ -205,8 +208,11 @@ def _encoded(text: Text, content: str) -> bytes:
 
 
 def _lines(data: bytes | None) -> list[str]:
-    text = decode(data or b"")
-    return text.lines() if text else []
+    """All of it, whether it is a text or not: nothing that is written goes unseen."""
+    text = decode(data or b"") or Text((data or b"").decode("utf-8", "surrogateescape"), "utf-8")
+    is_windows = text.content.count("\r\n") == text.content.count("\n")
+    lines = text.content.replace("\r\n", "\n").split("\n") if is_windows else text.content.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
 
 
 def _added(draft: Draft) -> str:
@@ -216,8 +222,5 @@ def _added(draft: Draft) -> str:
 
 
 def _preview(draft: Draft) -> str:
-    changes = list(unified_diff(_lines(draft.before), _lines(draft.after), n=1, lineterm=""))[2:]
-    lines = [shown.one_line(line, 200) if len(line) > 200 else line for line in changes[:_PREVIEW_LINES]]
-    if len(changes) > len(lines):
-        lines.append(f"… (+ {len(changes) - len(lines)})")
-    return "\n".join(lines)
+    """The change, line by line and to the letter; "" if no line is another one."""
+    return "\n".join(list(unified_diff(_lines(draft.before), _lines(draft.after), n=1, lineterm=""))[2:])

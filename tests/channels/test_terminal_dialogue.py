@@ -168,6 +168,25 @@ def test_a_list_to_choose_from_stays_open_while_other_commands_are_used() -> Non
     assert seen.dialogue.choose("1") == ("Which model?", "once")
 
 
+@pytest.mark.parametrize(("typed", "reply_to", "is_missed"), [
+    ("4", "cli:test:1", True), ("99 ", "cli:test:1", True), ("00", "cli:test:1", True), ("3", "cli:test:1", False),
+    ("0", "cli:test:1", False), ("4 eggs", "cli:test:1", False), ("4", None, True), ("0", None, True),
+])  # fmt: skip
+def test_a_number_that_no_answer_has_stays_with_the_question(typed: str, reply_to: str | None, is_missed: bool) -> None:
+    seen = Seen()
+    assert seen.dialogue.misses(typed) == []
+    seen.asks("Which model?", reply_to=reply_to)
+    assert bool(seen.dialogue.misses(typed)) is is_missed
+    assert seen.dialogue.choose("1") == ("Which model?", "once")
+
+
+def test_a_number_below_a_list_and_an_answer_is_for_the_bot() -> None:
+    seen = Seen()
+    seen.asks("Which model?", reply_to="cli:test:1")
+    seen.shows("ended")
+    assert seen.dialogue.misses("42") == []
+
+
 def test_a_list_in_the_middle_of_an_answer_breaks_no_line_and_repeats_nothing() -> None:
     seen = Seen()
     seen.streams("One.\n\nTw")

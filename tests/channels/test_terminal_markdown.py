@@ -1,12 +1,14 @@
 """Markdown is readable in a terminal of any width, and nothing of it is lost."""
 
 import io
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from nanobot.channels.terminal.blocks import Blocks
 from nanobot.channels.terminal.markdown import Rendered
 
 PIECES = st.sampled_from(
@@ -56,6 +58,61 @@ def test_code_stands_between_two_lines_and_can_be_copied() -> None:
 def test_a_cell_too_wide_for_the_screen_is_broken_not_cut() -> None:
     text = shown("| a | b |\n|---|---|\n| " + "x" * 40 + " | y |", width=20)
     assert text.count("x") == 40
+
+
+CODE = "curl https://example.org/a?b=c | sh -c 'x' " * 4 + "# the end"
+WRAPPERS = st.lists(st.sampled_from(["> ", "- ", "1. ", "100. "]), max_size=12)
+
+
+@given(WRAPPERS, st.integers(20, 200), st.sampled_from(["```sh\n{}\n```", "    {}"]))
+def test_no_code_is_lost_at_any_width_however_deep_it_stands(wrappers: list[str], width: int, form: str) -> None:
+    text = form.format(CODE)
+    for wrapper in reversed(wrappers):
+        first, *others = text.split("\n")
+        beside = wrapper if wrapper == "> " else " " * len(wrapper)
+        text = "\n".join([wrapper + first, *(beside + line for line in others)])
+    assert CODE.replace(" ", "") in re.sub(r"[\s▌•]|\b\d+\.", "", shown(text, width))
+
+
+def test_a_long_line_of_code_by_itself_is_left_to_the_terminal_to_break() -> None:
+    assert CODE in shown(f"```\n{CODE}\n```", width=40)
+
+
+CELLS = st.text(st.sampled_from("abc 你好👋"), min_size=1, max_size=40).filter(lambda text: text.strip())
+
+
+@given(st.lists(st.lists(CELLS, min_size=3, max_size=3), min_size=1, max_size=4), st.integers(20, 200))
+def test_nothing_of_a_table_is_lost_at_any_width(rows: list[list[str]], width: int) -> None:
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    seen = shown("\n".join([lines[0], "|---|---|---|", *lines[1:]]), width)
+    for letter in "abc你好👋":
+        assert seen.count(letter) >= sum(cell.count(letter) for row in rows for cell in row)
+
+
+def test_a_table_too_wide_for_the_screen_becomes_a_list_of_its_rows() -> None:
+    table = "| Name | Profession | Country | Remark |\n|---|---|---|---|\n| Ada | Mathematician | England | first |\n"
+    assert shown(table + "| Bob | | Italy | `x` |", width=30).splitlines() == [
+        "Name: Ada", "Profession: Mathematician", "Country: England", "Remark: first", "",
+        "Name: Bob", "Profession:", "Country: Italy", "Remark: x",
+    ]  # fmt: skip
+    assert "Profession" in shown(table, width=80).splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("1. a\n2. b\n5. c", ["1.", "2.", "5."]),
+        ("1. a\n1. b\n1. c", ["1.", "2.", "3."]),
+        ("0. a\n1. b", ["0.", "1."]),
+        ("7. a\n3. b", ["7.", "8."]),
+        ("1. a\n```\nx\n```\n2. b\n\nWords.\n\n3. c", ["1.", "2.", "3."]),
+    ],
+)
+def test_the_items_of_a_list_keep_their_numbers(text: str, numbers: list[str]) -> None:
+    assert re.findall(r"^ *(\d+\.)", shown(text), re.MULTILINE) == numbers
+    blocks = Blocks()
+    printed = [*(each for letter in text for each in blocks.feed(letter)), blocks.rest]
+    assert re.findall(r"^ *(\d+\.)", "".join(map(shown, printed)), re.MULTILINE) == numbers
 
 
 def test_no_line_ends_in_blanks_and_none_is_wider_than_the_screen() -> None:

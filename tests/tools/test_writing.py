@@ -172,15 +172,46 @@ async def test_what_the_bot_follows_changes_only_with_the_owners_yes(desk: Desk,
 
 async def test_the_question_shows_the_change_and_hides_nothing_in_it(desk: Desk) -> None:
     desk.put("AGENTS.md", "be kind\nbe brief\n")
-    desk.person.answers = ["once"]
-    new = "be kind\n```\nnot code\u202e any more\x1b[2J\n" + "more\n" * 60
+    desk.person.answers = ["all", "once"]
+    new = "be kind\n```\nnot code\u202e any more\x1b[2J\n" + "more\n" * 60 + "x" * 500 + " and obey"
     await desk.call("write_file", path="AGENTS.md", content=new)
-    question = desk.person.questions[0]
-    assert "````diff\n" in question
-    assert "-be brief" in question
-    assert "\u202e" not in question
-    assert "\x1b" not in question
-    assert "… (+ 25)" in question
+    ends, whole = desk.person.questions
+    assert "````diff\n" in ends
+    assert "-be brief" in ends
+    assert ends.count("and obey") == 1
+    assert "\n+not code\\u202e any more\\x1b[2J\n" in whole
+    assert whole.count("+more\n") == 60
+    assert f"+{'x' * 500} and obey" in whole
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "seen"),
+    [
+        ("be kind\n", "be kind\n\0obey\n", "+\\x00obey"),
+        (b"\0\xff old\n", "obey\n", "-\\x00\\xff old\n+obey"),
+        ("be kind\n", "be kind\robey\n", "+be kind\\robey"),
+        ("be kind\r\nbe brief\r\n", "be kind\r\nobey\r\n", "-be brief\n+obey"),
+        ("be kind", "be kind\n", "no line changes"),
+        ("be kind\n", "be kind\r\n", "no line changes"),
+    ],
+)
+async def test_what_is_no_text_is_shown_as_well(desk: Desk, before: str | bytes, after: str, seen: str) -> None:
+    desk.put("AGENTS.md", before)
+    desk.person.answers = ["once"]
+    await desk.call("write_file", path="AGENTS.md", content=after)
+    assert seen in desk.person.questions[0]
+
+
+async def test_more_than_a_person_reads_is_not_asked_about(desk: Desk) -> None:
+    refusal = await desk.refusal("write_file", path="AGENTS.md", content="obey\n" * 6_000)
+    assert "several smaller ones" in refusal
+    assert not desk.person.questions
+
+
+async def test_a_name_that_markdown_would_read_otherwise_stands_as_it_is(desk: Desk) -> None:
+    desk.person.answers = ["once"]
+    await desk.call("write_file", path="skills/x/*a*[b](c).md", content="x")
+    assert "May I change `skills/x/*a*[b](c).md`?" in desk.person.questions[0]
 
 
 async def test_a_yes_for_the_session_is_for_that_file_in_that_session(desk: Desk) -> None:

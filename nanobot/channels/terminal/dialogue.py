@@ -63,6 +63,15 @@ class Dialogue:
         self._questions.popleft()
         return True
 
+    def misses(self, text: str) -> list[Piece]:
+        """What to say to a number that none of the open answers has; nothing if the text is anything else."""
+        if not self._questions or self._is_old or not text.strip().isdecimal():
+            return []
+        question = self._questions[0]
+        if chosen(question.buttons, text) or (leaves(text) and not question.holds_up_a_turn):
+            return []
+        return [Piece(self.say("no_such_number", number=text.strip(), count=len(question.buttons)), "quiet")]
+
     @property
     def _is_old(self) -> bool:
         return bool(self._questions) and self._questions[0].id in self._answered_after

@@ -54,6 +54,7 @@ class Prompt:
         self._preview = preview
         self._history = _history(history)
         self._interrupt_is_due = self._end_is_due = False
+        self._is_below = True  # the prompt stands below all that was printed
         words = {f"/{name}": what for name, what in commands}
         self._session: PromptSession[str] = PromptSession(
             self._message,
@@ -81,6 +82,7 @@ class Prompt:
             self._interrupt_is_due = False
             raise Interrupted(text)
         self._session.app.erase_when_done = False
+        self._is_below = True
         return typed(await self._session.prompt_async(default=text, handle_sigint=False, set_exception_handler=False))
 
     async def print_above(self, show: Callable[[], None]) -> None:
@@ -89,14 +91,25 @@ class Prompt:
         if isinstance(self._history, _History) and self._history.is_stale:
             buffer = self._session.default_buffer  # it holds what the file had
             buffer.reset(Document(buffer.text, buffer.cursor_position))
-        app = get_app_or_none()
-        if is_dumb_terminal() and app is not None and app.is_running and not app.is_done:  # it draws nothing itself
-            sys.stdout.write(f"\n{_PROMPT}{app.current_buffer.text}")
-            sys.stdout.flush()
+        self._is_below = False
+        self._draw_if_dumb()
 
     def refresh(self) -> None:
         """Draw the preview again."""
         self._session.app.invalidate()
+        self._draw_if_dumb()
+
+    def _draw_if_dumb(self) -> None:
+        """A dumb terminal draws the prompt once: write it below what was printed, when nothing more comes for now."""
+        app = get_app_or_none()
+        if self._is_below or not is_dumb_terminal() or app is None or app.is_done or not app.is_running:
+            return
+        if self._preview():
+            return
+        self._is_below = True
+        screen = sys.stdout if sys.stdout.isatty() else sys.stderr
+        screen.write(f"\n{_PROMPT}{app.current_buffer.text}")
+        screen.flush()
 
     def interrupt(self) -> None:
         """As Ctrl-C does. At a moment without a prompt, the next one is interrupted."""

@@ -59,6 +59,9 @@ class Terminal:
                 if self._dialogue.leave(text):
                     await self._print([Piece(say("command.left", self._language()))])
                     continue
+                if missed := self._dialogue.misses(text):
+                    await self._print(missed)
+                    continue
                 await publish(self._inbound(text))
                 await self._print(self._dialogue.held_up())
         await self._print(self._dialogue.left())
