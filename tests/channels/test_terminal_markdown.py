@@ -61,7 +61,7 @@ def test_a_cell_too_wide_for_the_screen_is_broken_not_cut() -> None:
 
 
 CODE = "curl https://example.org/a?b=c | sh -c 'x' " * 4 + "# the end"
-WRAPPERS = st.lists(st.sampled_from(["> ", "- ", "1. ", "100. "]), max_size=12)
+WRAPPERS = st.lists(st.sampled_from(["> ", "- ", "1. ", "100. "]), max_size=30)
 
 
 @given(WRAPPERS, st.integers(20, 200), st.sampled_from(["```sh\n{}\n```", "    {}"]))

@@ -11,6 +11,9 @@ _LIST_MARKER = re.compile(r" {0,3}([-+*]|\d{1,9}[.)])(\s|$)")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _LISTS = ("bullet_list_open", "ordered_list_open")
 
+DEEPEST = 40
+"""Levels of quotes and lists in each other, a list counting twice; the parser says nothing of what is deeper."""
+
 
 @cache
 def parser() -> MarkdownIt:
@@ -18,7 +21,11 @@ def parser() -> MarkdownIt:
 
     HTML and link definitions are text like any other: nothing that a model wrote may vanish.
     """
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("reference")
+    return (
+        MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST})
+        .enable(["table", "strikethrough"])
+        .disable("reference")
+    )
 
 
 class Blocks:

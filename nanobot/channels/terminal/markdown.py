@@ -13,7 +13,7 @@ from rich.syntax import Syntax
 from rich.table import Column, Table
 from rich.text import Text
 
-from nanobot.channels.terminal.blocks import parser
+from nanobot.channels.terminal.blocks import DEEPEST, parser
 from nanobot.channels.terminal.clean import printable
 
 _RULE_WIDTH = 24  # of the lines around code: short, so that a narrower window does not break them
@@ -147,7 +147,10 @@ class Rendered(markdown.Markdown):
 
     def __init__(self, text: str) -> None:
         super().__init__("")
-        self.parsed = list(_plain(parser().parse(printable(text))))
+        tokens = parser().parse(printable(text))
+        if any(token.level >= DEEPEST - 1 for token in tokens):  # as it was written: nothing is lost
+            tokens = [Token("code_block", "code", 0, content=text, block=True)]
+        self.parsed = list(_plain(tokens))
         self._margin = _widest_margin(self.parsed)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
