@@ -18,7 +18,7 @@ _END, _LINES_OF_AN_END = 1_000, 20  # of the beginning, and of the end, of what 
 
 
 @dataclass(frozen=True)
-class Request:
+class ApprovalRequest:
     """What a person is asked to agree to.
 
     Args:
@@ -76,7 +76,7 @@ class Approval:
         self._asker = asker
         self._granted: set[tuple[str, str, str]] = set()
 
-    async def given(self, caller: Caller, request: Request) -> bool:
+    async def given(self, caller: Caller, request: ApprovalRequest) -> bool:
         """Whether the person says yes, now or before in this session."""
         key = (caller.address.session_key, caller.person, request.grant)
         if key in self._granted:

@@ -14,7 +14,7 @@ from nanobot.i18n import Language, say
 from nanobot.ports import Caller, ToolResult, ToolSpec
 from nanobot.tools import process, schema, shown
 from nanobot.tools.allowlist import AllowList
-from nanobot.tools.approval import Approval, Request
+from nanobot.tools.approval import Approval, ApprovalRequest
 from nanobot.tools.disk import Disk
 from nanobot.tools.environment import clean
 from nanobot.tools.paths import Place
@@ -105,7 +105,7 @@ class Exec:
                 f"Stop: {_MAX_REFUSALS} commands were refused in this turn. Run no more of them; "
                 "go on without, and tell the person what you would have run and why."
             )
-        request = Request("tools.may_run", command, "sh", f"run {command}")
+        request = ApprovalRequest("tools.may_run", command, "sh", f"run {command}")
         if rule == "ask" and await self._approval.given(caller, request):
             return
         self._refused[caller.address.session_key] = (caller.turn, self._refusals(caller) + 1)

@@ -14,7 +14,7 @@ from nanobot.errors import ToolError, VersionError
 from nanobot.i18n import Language, say
 from nanobot.ports import Caller, Edit, ToolResult, ToolSpec
 from nanobot.tools import schema, shown
-from nanobot.tools.approval import MOST, Approval, Request
+from nanobot.tools.approval import MOST, Approval, ApprovalRequest
 from nanobot.tools.disk import MAX_FILE, Disk, changed_meanwhile
 from nanobot.tools.edit import replace
 from nanobot.tools.paths import Place
@@ -133,7 +133,7 @@ class Writer:
             sentence, grant = "tools.may_order", f"write {name}: {draft.after!r}"
         else:
             sentence, grant = "tools.may_write", f"write {name}"
-        if not await self._approval.given(caller, Request(sentence, change, "diff", grant, name)):
+        if not await self._approval.given(caller, ApprovalRequest(sentence, change, "diff", grant, name)):
             raise ToolError(f"The owner said no: {name} stays as it is. Do not try another way.")
 
 

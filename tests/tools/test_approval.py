@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from nanobot.channels.text.discord import discord_parts
 from nanobot.channels.text.telegram import telegram_parts
 from nanobot.tools import shown
-from nanobot.tools.approval import Approval, Request
+from nanobot.tools.approval import Approval, ApprovalRequest
 from tests.tools.desk import IN_GROUP, OWNER, Person
 
-LS = Request("tools.may_run", "ls", "sh", "run ls")
+LS = ApprovalRequest("tools.may_run", "ls", "sh", "run ls")
 
 
-def command(text: str) -> Request:
-    return Request("tools.may_run", text, "sh", f"run {text}")
+def command(text: str) -> ApprovalRequest:
+    return ApprovalRequest("tools.may_run", text, "sh", f"run {text}")
 
 
 async def test_what_is_granted_for_a_session_is_granted_to_whom_it_was_asked_for() -> None:
