@@ -1,13 +1,13 @@
 """An answer as it grows: from the chunks of a stream, or from one whole body, to a Reply."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 from nanobot.errors import LLMError
-from nanobot.llm.calls import Calls
+from nanobot.llm.calls import Calls, announced_call, is_shaped_like_call, written_calls
 from nanobot.llm.reasoning import Visible
 from nanobot.llm.wire import Json, gather, well_formed
-from nanobot.ports import Reply
+from nanobot.ports import Reply, ToolSpec
 from nanobot.transcript import Usage
 
 _CUT_BY_LIMIT = ("length", "max_tokens", "max_output_tokens")
@@ -26,8 +26,10 @@ _KNOWN = ("role", "content", "tool_calls", "refusal")
 class GrowingAnswer:
     """What one attempt has brought so far."""
 
-    def __init__(self, visible: Visible) -> None:
+    def __init__(self, visible: Visible, tools: Sequence[ToolSpec] = ()) -> None:
+        """`tools` are those offered to the model: calls of these may be written as text."""
         self._visible = visible
+        self._tools = tools
         self._calls = Calls()
         self._usage: Usage | None = None
         self._finish = ""
@@ -76,13 +78,25 @@ class GrowingAnswer:
             raise LLMError("filtered", self._refusal or self._finish)
         if self._finish in _FAILED:
             raise LLMError("server", f"finish_reason {self._finish}", partial=self.text)
+        written = self._written() if self._tools and not self._calls.any else None
         calls = self._calls.finished(taken)
-        text = self._visible.text
+        text = self._visible.text + (self._visible.held if written else "")
         if not calls and not text.strip():
             raise LLMError("empty", f"finish_reason {self._finish}")
         # the end of a text that is to be continued is left as it is: the next word comes right behind
-        text = text if finish == "length" else text.rstrip()
-        return Reply(text, calls, finish, self._usage, model, extra=self._extra or None)
+        said = text if finish == "length" else text.rstrip()
+        return Reply(said, calls, finish, self._usage, model, written_call=written, extra=self._extra or None)
+
+    def _written(self) -> Literal["bare", "fenced"] | None:
+        """Take what is a call as a whole for one; else say whether the text holds something like one."""
+        held = self._visible.held
+        if held and not self._visible.text.strip() and (calls := written_calls(held, self._tools)):
+            self._calls.write(calls)
+            return None
+        if held.startswith(("<", "[TOOL_CALLS]")) and is_shaped_like_call(held):
+            return "bare"
+        self._visible.release()
+        return announced_call(self._visible.text, self._tools)
 
     def _is_plausible_end(self) -> bool:
         """A normal end comes behind an answer, not behind nothing but reasoning."""

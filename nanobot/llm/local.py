@@ -83,7 +83,8 @@ class LocalModel:
     async def complete(self, request: Request, stream: Stream) -> Reply:
         loop = asyncio.get_running_loop()
         unwanted = threading.Event()
-        answer, failed = GrowingAnswer(Visible(Seen(stream))), list[Json]()
+        answer = GrowingAnswer(Visible(Seen(stream), calls=bool(request.tools)), request.tools)
+        failed: list[Json] = []
 
         def take(chunk: Json) -> None:
             if unwanted.is_set():

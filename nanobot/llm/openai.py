@@ -133,8 +133,8 @@ class OpenAIModel:
 
     async def _attempt(self, request: Request, body: Json, seen: Seen) -> Reply:
         """One request. Whatever breaks behind the end of an answer does not harm it."""
-        visible = Visible(seen, unopened=self._unopened_reasoning)
-        answer = GrowingAnswer(visible)
+        visible = Visible(seen, unopened=self._unopened_reasoning, calls=bool(request.tools))
+        answer = GrowingAnswer(visible, request.tools)
         try:
             async with (
                 time_limit(self._clock, self._endpoint.timeout, self._endpoint.idle_timeout) as limit,

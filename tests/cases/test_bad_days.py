@@ -189,3 +189,58 @@ async def test_what_is_said_during_a_slow_answer_is_neither_lost_nor_answered_tw
         await person.until(lambda: {first, second} <= {message.reply_to for message in person.said})
     assert [message.text for message in person.said] == ["I am here.", "Yes."]
     assert [line["content"] for line in desk.messages()] == ["are you there?", "I am here.", "hello?", "Yes."]
+
+
+async def test_a_written_call_is_carried_out_under_the_same_rules_and_leaves_no_text_behind(desk: Desk) -> None:
+    desk.server.will(
+        say('<tool_call>\n{"name": "read_file", "arguments": {"path": "a.md"}}\n</tool_call>'),
+        say('{"name": "read_file", "arguments": {"path": "../config.yaml"}}'),
+        say("It is 4711."),
+        say("next"),
+    )
+    async with desk.start() as person:
+        (desk.workspace.root / "a.md").write_text("The code is 4711.", encoding="utf-8")
+        assert (await person.ask("read the file a.md")).text == "It is 4711."
+        assert not any("tool_call" in screen or "read_file" in screen for screen in person.screens())
+        await person.ask("next")
+    inside, outside = (line for line in desk.messages() if line["role"] == "tool")
+    assert "4711" in inside["content"]
+    assert inside["origin"] == "tool"
+    assert outside["content"].startswith("Error:")
+    assert "tool_call>" not in json.dumps(desk.messages())
+
+
+async def test_a_call_that_is_announced_in_words_is_pointed_out_and_forgotten(desk: Desk) -> None:
+    announced = 'Need to read the file. Use the read_file function.\n\n{"path": "a.md"}'
+    desk.server.will(say(announced), call(("read_file", {"path": "a.md"})), say("It is 4711."), say(announced))
+    desk.server.otherwise = lambda _: say(announced)
+    async with desk.start() as person:
+        (desk.workspace.root / "a.md").write_text("The code is 4711.", encoding="utf-8")
+        assert (await person.ask("read the file a.md")).text == "It is 4711."
+        answer = await person.ask("and again?")
+        assert answer.failed
+        assert "tool calls" in answer.text
+    assert len(desk.server.requests) == 5
+    assert "Need to read" not in json.dumps(desk.messages())
+
+
+async def test_marks_of_thoughts_reach_neither_the_person_nor_the_session(desk: Desk) -> None:
+    thoughts = [
+        "<|channel>thought\nSECRET<channel|>Hello",
+        "<|channel|>analysis<|message|>SECRET<|end|><|start|>assistant<|channel|>final<|message|>Hello<|return|>",
+    ]
+    desk.server.will(*(say(text, size=15) for text in thoughts))
+    async with desk.start() as person:
+        for _ in thoughts:
+            assert (await person.ask("hi")).text == "Hello"
+        assert not any("SECRET" in screen or "<" in screen for screen in person.screens())
+    assert desk.said_by_the_model() == ["Hello", "Hello"]
+
+
+async def test_a_model_that_lists_the_same_folder_for_ever_is_stopped_with_a_sentence(desk: Desk) -> None:
+    desk.server.otherwise = lambda _: call(("list_dir", {"path": "."}))
+    async with desk.start() as person:
+        answer = await person.ask("what is there?")
+    assert answer.failed
+    assert "brings nothing new" in answer.text
+    assert len(desk.server.requests) < 10

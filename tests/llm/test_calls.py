@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -9,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.llm.calls import Calls
+from nanobot.llm.calls import Calls, announced_call, may_be_call, written_calls
 from nanobot.llm.openai import OpenAIModel
-from nanobot.ports import Request
+from nanobot.ports import Request, ToolSpec
 from nanobot.transcript import Message, ToolCall
 from tests.fakes.openai_answers import call, chunks, say
 from tests.fakes.openai_server import FakeOpenAI
@@ -183,3 +184,156 @@ async def test_a_name_that_a_model_made_up_does_not_spoil_later_requests(
     ]
     await model.complete(Request(history), watcher)
     assert server.requests[1].body["messages"][1]["tool_calls"][0]["function"]["name"] == "read_the_file_"
+
+
+TOOLS = (
+    ToolSpec(
+        "read_file",
+        "Read a file.",
+        {
+            "type": "object",
+            "properties": {"path": {"type": "string"}, "start": {"type": "integer"}, "deep": {"type": "boolean"}},
+            "required": ["path"],
+        },
+        reads_only=True,
+    ),
+    ToolSpec("list_dir", "List a folder.", {"type": "object", "properties": {}}),
+)
+ARGS = '{"path": "a"}'
+NAMED = f'{{"name": "read_file", "arguments": {ARGS}}}'
+WRITTEN = {
+    "tags around json": f"<tool_call>\n{NAMED}\n</tool_call>",
+    "tags that are not closed": f"<tool_call>\n{NAMED}",
+    "tags in tags": "<tool_call>\n<function=read_file>\n<parameter=path>\na\n</parameter>\n</function>\n</tool_call>",
+    "a function's tag with json": f"<function=read_file>{ARGS}</function>",
+    "bare json": NAMED,
+    "bare json with parameters": f'{{"type": "function", "name": "read_file", "parameters": {ARGS}}}',
+    "bare json of the protocol": f'{{"tool_calls": [{{"id": "x", "type": "function", "function": {NAMED}}}]}}',
+    "a list in bare json": f"[{NAMED}]",
+    "behind a python tag": f'<|python_tag|>{{"name": "read_file", "parameters": {ARGS}}}<|eom_id|>',
+    "a list behind a mark": f"[TOOL_CALLS][{NAMED}]</s>",
+    "a name and arguments behind a mark": f"[TOOL_CALLS]read_file[ARGS]{ARGS}",
+    "a name, an id and arguments behind a mark": f"[TOOL_CALLS]read_file[CALL_ID]abc123def[ARGS]{ARGS}",
+    "sections": "<|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>"
+    f"{ARGS}<|tool_call_end|><|tool_calls_section_end|>",
+    "wide bars": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read_file\n```json\n"
+    f"{ARGS}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "wide bars, short": f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read_file<｜tool▁sep｜>{ARGS}<｜tool▁call▁end｜>",
+    "wide bars, invoked": '<｜DSML｜function_calls>\n<｜DSML｜invoke name="read_file">\n<｜DSML｜parameter name="path" '
+    'string="true">a</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>',
+    "invoked": '<minimax:tool_call>\n<invoke name="read_file">\n<parameter name="path">a</parameter>\n</invoke>\n'
+    "</minimax:tool_call>",
+    "keys and values": "<tool_call>read_file\n<arg_key>path</arg_key>\n<arg_value>a</arg_value>\n</tool_call>",
+    "a list between bars": f"<|tool_call|>[{NAMED}]<|/tool_call|>",
+    "an action": '<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "read_file", '
+    f'"parameters": {ARGS}}}]<|END_ACTION|>',
+    "a channel": f"<|channel|>commentary to=functions.read_file <|constrain|>json<|message|>{ARGS}<|call|>",
+    "a channel behind thoughts": "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary "
+    f"to=functions.read_file <|constrain|>json<|message|>{ARGS}<|call|>",
+    "quotes of its own": '<|tool_call>call:read_file{path:<|"|>a<|"|>}<tool_call|>',
+    "as Python": '<|tool_call_start|>[read_file(path="a")]<|tool_call_end|>',
+    "as Python without marks": '[read_file(path="a")]',
+    "behind thoughts": f"<think>I need the file.</think>\n\n{NAMED}",
+    "arguments as text": '{"name": "read_file", "arguments": "{\\"path\\": \\"a\\"}"}',
+}
+
+
+def asking() -> Request:
+    return replace(question("read the file a"), tools=TOOLS)
+
+
+@pytest.mark.parametrize("text", WRITTEN.values(), ids=WRITTEN.keys())
+async def test_a_call_written_as_text_is_a_call_and_nothing_of_it_is_seen(
+    model: OpenAIModel, server: FakeOpenAI, watcher: Watcher, text: str
+) -> None:
+    for size in (3, len(text)):
+        server.will(say(text, size=size))
+        reply = await model.complete(asking(), watcher)
+        assert [(c.id, c.name, json.loads(c.arguments)) for c in reply.tool_calls] == [
+            ("call_1", "read_file", {"path": "a"})
+        ]
+        assert (reply.text, reply.written_call, watcher.screen) == ("", None, "")
+
+
+async def test_several_written_calls_get_ids_of_their_own_and_values_of_the_right_type(
+    model: OpenAIModel, server: FakeOpenAI, watcher: Watcher
+) -> None:
+    first = "<tool_call>\n<function=read_file>\n<parameter=path>\n7\n</parameter>\n<parameter=start>\n7\n</parameter>\n"
+    second = "<parameter=deep>true</parameter>\n</function>\n</tool_call>\n"
+    third = '<tool_call>{"name": "list_dir", "arguments": {}}</tool_call>'
+    server.will(say(first + second + third))
+    reply = await model.complete(asking(), watcher)
+    assert [(c.id, c.name, json.loads(c.arguments)) for c in reply.tool_calls] == [
+        ("call_1", "read_file", {"path": "7", "start": 7, "deep": True}),
+        ("call_2", "list_dir", {}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        (f'Need to read the file. Use the read_file function.\n\n{ARGS}', "bare"),
+        (f"I will read it.\n```json\n{NAMED}\n```", "fenced"),
+        (f"```json\n{NAMED}\n```", "fenced"),
+        ('I will read it.\n```tool_code\nprint(read_file(path="a"))\n```', "fenced"),
+        (f"I will read it.\n<tool_call>\n{NAMED}\n</tool_call>", "bare"),
+        (f"<tool_call>\n{NAMED}\n</tool_call>\nThe file says hello.", "bare"),
+        (f"{NAMED}\n\nThe file says hello.", "bare"),
+        (f"I will read it.\n{NAMED}", "bare"),
+        ('<tool_call>\n{"name": "send_mail", "arguments": {}}\n</tool_call>', "bare"),
+        ("<tool_call>\n{broken", "bare"),
+        (f"<|channel|>commentary to=functions.mail<|message|>{ARGS}<|call|>", "bare"),
+    ],
+)  # fmt: skip
+async def test_what_only_resembles_a_call_is_not_carried_out_by_guess(
+    model: OpenAIModel, server: FakeOpenAI, watcher: Watcher, text: str, how: str
+) -> None:
+    server.will(say(text))
+    reply = await model.complete(asking(), watcher)
+    assert (reply.tool_calls, reply.written_call, reply.text) == ((), how, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"A call looks like this:\n```json\n{NAMED}\n```\nThat is all.",
+        f"{'A long explanation of calls. ' * 30}\n```json\n{NAMED}\n```",
+        '{"name": "Ada", "born": 1815}',
+        '{"name": "Ada", "arguments": {"for": "the engine"}}',
+        f'{{"name": "read_file", "description": "Read a file.", "parameters": {ARGS}}}',
+        '{"type": "object", "properties": {}}',
+        '[{"name": "Ada"}, {"name": "Grace"}]',
+        "[1, 2, 3]",
+        "[read_file](https://example.org/read_file)",
+        ARGS,
+        "Its settings are:\n{\"path\": \"a\"}",
+        "The <tool_call> tag stands around calls; [TOOL_CALLS] is another mark.",
+        "functional programming is fun",
+        "{",
+        "[x",
+    ],
+)  # fmt: skip
+async def test_a_text_that_is_none_is_left_alone_and_arrives_whole(
+    model: OpenAIModel, server: FakeOpenAI, watcher: Watcher, text: str
+) -> None:
+    server.will(say(text, size=3))
+    reply = await model.complete(asking(), watcher)
+    assert (reply.text, reply.tool_calls, reply.written_call, watcher.screen) == (text, (), None, text)
+
+
+async def test_beside_real_calls_and_without_tools_nothing_written_is_carried_out(
+    model: OpenAIModel, server: FakeOpenAI, watcher: Watcher
+) -> None:
+    server.will(call(("list_dir", {}), text=f"<tool_call>{NAMED}</tool_call>"), say(f"<tool_call>{NAMED}</tool_call>"))
+    reply = await model.complete(asking(), watcher)
+    assert ([c.name for c in reply.tool_calls], reply.text) == (["list_dir"], "")
+    reply = await model.complete(question(), watcher)
+    assert (reply.tool_calls, reply.text) == ((), f"<tool_call>{NAMED}</tool_call>")
+
+
+@given(st.text(alphabet='{}[]"`:,<>|/ nameforgutlcis_=\n', max_size=80))
+@settings(max_examples=100, deadline=None)
+def test_no_text_surprises_whoever_looks_for_calls(text: str) -> None:
+    assert not written_calls(text, ())
+    assert announced_call(text, TOOLS) in (None, "bare", "fenced")
+    assert may_be_call(text) in (None, True, False)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.llm.openai import OpenAIModel
-from nanobot.llm.reasoning import Visible
+from nanobot.llm.reasoning import CONTROL, OTHERS_TURNS, REASONING, WORDS, Visible
 from nanobot.llm.seen import Seen
 from tests.fakes.openai_answers import chunks, say
 from tests.fakes.openai_server import FakeOpenAI
@@ -35,8 +35,49 @@ CASES = {
     "a <": None,
     "a <thi": "a ",
     "~~gone~~ ~/notes ~~~ `x`": None,
+    "<|channel>thought\nsecret plan<channel|>Hello": "Hello",
+    "<|channel>thought\n<channel|>Hello<turn|>": "Hello",
+    "<|channel|>analysis<|message|>secret plan<|end|><|start|>assistant<|channel|>final<|message|>Hi<|return|>": "Hi",
+    "<|channel|>analysis<|message|>secret plan<|start|>assistant<|channel|>final <|constrain|>md<|message|>Hi": "Hi",
+    "<|channel|>commentary<|message|>See:<|end|><|start|>assistant<|channel|>analysis<|message|>secret plan": "See:",
+    "<|start|>functions.ls to=assistant<|channel|>commentary<|message|>secret plan<|end|>Hello": "Hello",
+    "The marker <|channel|> names a channel; " + "and so on. " * 20: "The marker names a channel; "
+    + "and so on. " * 20,
+    "[THINK]secret plan[/THINK]Hello": "Hello",
+    "Look at [a list](https://x.org), [TH], [INSTALL], [x]": None,
+    "◁think▷secret plan◁/think▷Hello": "Hello",
+    "<seed:think>secret plan<seed:cot_budget_reflect>x</seed:cot_budget_reflect></seed:think>Hello<seed:eos>": "Hello",
+    "<|START_THINKING|>secret plan<|END_THINKING|><|START_RESPONSE|>Hello<|END_RESPONSE|>": "Hello",
+    "<think>secret plan</think><response>Hello</response>": "Hello",
+    "Write <response>x</response>, <s>old</s> and <answer>42</answer>.": None,
+    "<s>Hello</s>": "Hello",
+    "Here is my thought process: secret plan\nHere is my response:\nHello": "Hello",
+    "Here is my thought process: I like it.": None,
+    "analysisWe make a secret plan.assistantfinalHello": "Hello",
+    "analysis of the data: it grows": None,
+    "Hello<|im_end|>": "Hello",
+    "<|im_start|>assistant\nHello<|im_end|>\n": "Hello\n",
+    "Hello<|im_end|>\n<|im_start|>user\nsecret plan<|im_end|>\n<|im_start|>assistant\nBye": "Hello\nBye",
+    "Hello<|im_end|><|im_start|>user\nsecret plan": "Hello",
+    "Hello<end_of_turn>\n<start_of_turn>user\nsecret plan<end_of_turn>\n<start_of_turn>model\n": "Hello\n",
+    "<|start_header_id|>assistant<|end_header_id|>\n\nHello<|eot_id|>": "Hello",
+    "In a template, <|im_start|>user stands before the words.": "In a template, stands before the words.",
+    "Hello<｜end▁of▁sentence｜>": "Hello",
+    "The token `<|im_end|>`, and\n```\n<|im_start|>user\n[INST] <|channel>thought\n```\nend it.": None,
+    "```\n<|channel|>analysis<|message|>demo<|end|>\n[THINK]◁think▷</s>\n```\n": None,
+    "<tool_call>{}</tool_call>": None,
 }
 """What arrives, and what may be seen of it (None: all)."""
+
+
+MARKS = sorted(
+    {
+        *CONTROL,
+        *WORDS,
+        *(mark for opens, closes in (*REASONING, *OTHERS_TURNS) for mark in (*opens, *closes)),
+        *("<|channel|>", "<|start|>", "<s>", "<response>", "</response>", "final", "commentary to=functions.ls "),
+    }
+)
 
 
 def shown(pieces: list[str], *, unopened: bool = False) -> tuple[str, Watcher]:
@@ -75,6 +116,7 @@ def test_only_what_is_no_reasoning_is_seen_at_any_moment(text: str, unopened: bo
         st.one_of(
             st.sampled_from(sorted(CASES)),
             st.sampled_from(["`", "``", "```", "\n", "~~~", "<think>", "</think>", "<", "> ", "x", "``` ", "思"]),
+            st.sampled_from(MARKS),
         ),
         max_size=6,
     ),
@@ -98,6 +140,27 @@ def test_text_without_tags_is_shown_as_it_is(text: str) -> None:
 def test_a_closing_tag_alone_takes_back_what_was_taken_for_the_answer() -> None:
     seen, watcher = shown(["plan without", " open tag</thi", "nk>\n\nAnswer"])
     assert (seen, watcher.restarts) == ("Answer", 1)
+
+
+@pytest.mark.parametrize(("opens", "closes"), REASONING)
+def test_each_family_hides_its_reasoning_and_takes_back_what_stands_before_a_lone_end(
+    opens: tuple[str, ...], closes: tuple[str, ...]
+) -> None:
+    for opening in opens:
+        assert shown(list(f"{opening}secret plan{closes[0]}\n\nHello"))[0] == "Hello"
+        assert shown(list(f"{opening.upper()}secret plan"))[0] == ""
+        assert shown([f"`{opening}` and\n```\n{opening}x{closes[0]}\n```"])[0].count(opening) == 2
+    for closing in closes:
+        seen, watcher = shown(list(f"secret plan{closing}Hello"))
+        assert (seen, watcher.restarts) == ("Hello", 1)
+        assert shown(list(f"secret plan{closing}Hello"), unopened=True)[1].restarts == 0
+
+
+@pytest.mark.parametrize("mark", CONTROL)
+def test_control_tokens_are_hidden_but_for_code(mark: str) -> None:
+    assert shown(list(f"Hello{mark}"))[0] == "Hello"
+    assert shown(list(f"{mark}\nHello{mark.upper()}{mark}"))[0] == "Hello"
+    assert shown(list(f"Write `{mark}`."))[0] == f"Write `{mark}`."
 
 
 def test_a_very_long_line_and_long_reasoning_take_time_in_proportion() -> None:
