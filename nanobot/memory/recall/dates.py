@@ -26,18 +26,21 @@ def days_in(text: str, today: date, years: Sequence[int] = ()) -> list[Days]:
 
 def without_days(text: str, today: date) -> str:
     """The text without what days_in reads as days."""
-    for start, end, _ in reversed(_found(text, today, ())):
-        text = f"{text[:start]} {text[end:]}"
-    return text
+    left, at = [], 0
+    for start, end, _ in _found(text, today, ()):
+        left.append(text[at:start])
+        at = end
+    return " ".join([*left, text[at:]])
 
 
 def _found(text: str, today: date, years: Sequence[int]) -> list[tuple[int, int, Sequence[Days]]]:
     """Start, end and meaning of each expression, in the order of the text."""
     found: list[tuple[int, int, Sequence[Days]]] = []
+    is_read = bytearray(len(text))
     for pattern, resolve in _RULES:
         for match in pattern.finditer(text):
             start, end = match.span()
-            if any(start < other_end and other_start < end for other_start, other_end, _ in found):
+            if any(is_read[start:end]):
                 continue
             try:
                 stretches = tuple(resolve(match, today, years))
@@ -45,4 +48,5 @@ def _found(text: str, today: date, years: Sequence[int]) -> list[tuple[int, int,
                 continue
             if stretches:
                 found.append((start, end, stretches))
+                is_read[start:end] = b"\1" * (end - start)
     return sorted(found)

@@ -1,0 +1,108 @@
+"""No text of strangers takes a parser more than a linear time: 100 kB of the worst end within a second, not hours.
+
+The limit of processor time is a guard against hanging, far above what a slow machine needs.
+"""
+
+import multiprocessing
+import resource
+from collections.abc import Callable
+from datetime import date
+
+import pytest
+
+SIZES = (10_000, pytest.param(100_000, marks=pytest.mark.slow))
+SECONDS = 60
+"""Of processor time for all texts of one parser."""
+
+WORDS = ("a", "ab ", "e", "eeed", "ing", "ational", "é", "İ", "\u0301a", "ﷺ", "你", "从现在起", "\u200b", "😀")
+MARKS = ("`", "``` \n", "~~~\n", "[", "[a](", "](", "<", "<!--", "-->", "&", "|a", "|---|\n", "*", "**", "_", "> ",
+         "1. ", "\\(", "$", "||", "- a\n", "\n", " ", "\t", "\r", "#")  # fmt: skip
+TALK = ("if a, ", "when you ", "always ", "remember that ", "forget ", "记住", "password is ", "密码是", "eyJ", "sk-",
+        "a.b@", "http://a.b/", "bearer ")  # fmt: skip
+DAYS = ("on monday ", "3 days ago ", "next week ", "上周二", "下个月", "三天前", "1月", "1/", "2026-")
+HEADS = ("[", "{", "- ", "- a\n", "? ", "a: b\n", "&a [*a, ", "'", '"', "| ", "!!a ", "key: [a, b]\n", "\t", "#")
+
+
+def _frontmatter(text: str) -> object:
+    from nanobot.store.frontmatter import read_frontmatter
+
+    return read_frontmatter(f"---\n{text[:64_000]}\n---\n")
+
+
+def _words(text: str) -> object:
+    from nanobot.memory.recall.words import words_of
+
+    return words_of(text)
+
+
+def _days(text: str) -> object:
+    from nanobot.memory.recall.dates import days_in, without_days
+
+    return days_in(text, date(2026, 12, 1)), without_days(text, date(2026, 12, 1))
+
+
+def _secrets(text: str) -> object:
+    from nanobot.memory.secrets import redact
+
+    return redact(text)
+
+
+def _wishes(text: str) -> object:
+    from nanobot.memory.wishes import forget_request, remember_request
+
+    return remember_request(text), forget_request(text)
+
+
+def _memory(text: str) -> object:
+    from nanobot.memory.index import without_index
+    from nanobot.memory.markdown import headings, without_comments
+
+    return without_comments(without_index(f"{text}\n<!-- -->")), headings(text.split("\n"))
+
+
+def _telegram(text: str) -> object:
+    from nanobot.channels.text.telegram import telegram_parts
+
+    return telegram_parts(text)
+
+
+def _discord(text: str) -> object:
+    from nanobot.channels.text.discord import discord_parts
+
+    return discord_parts(text)
+
+
+def _expressions(text: str) -> object:
+    from nanobot.tools.search import GrepArguments, _compiled
+
+    return _compiled(GrepArguments("(a|aa)+$|(.*)*x")).search(text)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("parse", "pieces"),
+    [
+        (_frontmatter, HEADS),
+        (_words, WORDS),
+        (_days, (*DAYS, *WORDS)),
+        (_secrets, (*TALK, *MARKS)),
+        (_wishes, (*TALK, *WORDS)),
+        (_memory, MARKS),
+        (_telegram, MARKS),
+        (_discord, MARKS),
+        (_expressions, WORDS),
+    ],
+)
+def test_the_worst_text_is_read_in_linear_time(
+    parse: Callable[[str], object], pieces: tuple[str, ...], size: int
+) -> None:
+    reader = multiprocessing.get_context("fork").Process(target=_read_all, args=(parse, pieces, size))
+    reader.start()
+    reader.join()
+    assert reader.exitcode == 0
+
+
+def _read_all(parse: Callable[[str], object], pieces: tuple[str, ...], size: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))  # beyond it the process is killed
+    for piece in pieces:
+        parse((piece * (size // len(piece) + 1))[:size])
