@@ -189,13 +189,13 @@ class Dispatcher:
         if message is None:
             return None
         if command := self._command(message):
-            again = await self._bus.begin_if_possible(message) > 0
+            again = await self._bus.begin_if_possible(message) > 0 or message.again
             work.messages, told = [message], await self._run_command(message, *command, again=again)
             if told.asks:
                 return await self._answer_in_turn(told.asks, work, again=again)
             work.told = told
             return notice(message, told)
-        again = await self._bus.begin(message) > 0 or message.id in self._put_off
+        again = await self._bus.begin(message) > 0 or message.again or message.id in self._put_off
         self._put_off.discard(message.id)
         if message.corrects or not message.to_bot:
             await self._bus.patiently(lambda: self._agent.keep([message], again=again))

@@ -2,6 +2,7 @@
 
 NanobotError
 ├── ConfigError     for the person at the start: which key, what to write
+├── UsageError      for the person at the start: what was asked for makes no sense, and what to write
 ├── WorkspaceError  for the person at the start: the workspace cannot be used (held by another, not writable)
 ├── StoreError      something could not be written or read; nothing that was there before is lost
 ├── VersionError    the history of memory could not do it; its kind chooses the sentence a person reads
@@ -57,6 +58,10 @@ def expected_in(error: BaseException) -> "NanobotError | None":
     if isinstance(error, BaseExceptionGroup):
         return next((found for inner in error.exceptions if (found := expected_in(inner))), None)
     return error if isinstance(error, NanobotError) else None
+
+
+class UsageError(NanobotError):
+    """What somebody wrote behind a command makes no sense; the text says what to write."""
 
 
 class ConfigError(NanobotError):

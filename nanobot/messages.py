@@ -65,11 +65,12 @@ class Quote:
     forward  a message that was passed on
     file     the text of a file on the person's machine; `by` is its path
     command  what a command printed that the person ran there; `by` is the command
+    piped    what a file or a program gave to the question at a shell
     """
 
     text: str
     by: str = ""
-    how: Literal["reply", "quote", "forward", "file", "command"] = "reply"
+    how: Literal["reply", "quote", "forward", "piped", "file", "command"] = "reply"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,8 @@ class InboundMessage:
     `corrects` is the id of an earlier message of which this is the new wording.
     `to_bot` is False for what a group says among itself: it is kept, not answered.
     `retries` is the turn that this one is in place of, asked again; `ran` are the tools that had run in it.
+    `model` is the preset that answers this one message; "" is that of the conversation.
+    `again`: it was said to a process that has ended, which may have dealt with it.
     """
 
     id: str
@@ -98,6 +101,8 @@ class InboundMessage:
     to_bot: bool = True
     retries: str | None = None
     ran: Sequence[str] = ()
+    model: str = ""
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

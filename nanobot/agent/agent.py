@@ -81,7 +81,7 @@ class Agent:
             return await self._run(turn, join, is_stopping)
 
     async def _run(self, turn: Turn, join: Join, is_stopping: IsStopping) -> OutboundMessage | None:
-        llm, tokens = self._models.get(turn.address.session_key)
+        llm, tokens = self._models.get(turn.address.session_key, turn.inbound[0].model)
         room, loop = self._room(llm, tokens), Loop(llm, self._tools_of(llm.info), max_steps=self._limits.max_steps)
         run = RunningTurn(turn, self._conversations, self._context, self._archive, room, join)
         try:

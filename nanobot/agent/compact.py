@@ -74,7 +74,7 @@ def compact_messages(soul: str, facts: str, replay: Sequence[Message]) -> list[M
 
 def _with_files(question: Message) -> str:
     """The words, and before them the beginnings of the files and outputs that came along."""
-    texts = [quote.text for quote in question.quotes if quote.how in ("file", "command")]
+    texts = [quote.text for quote in question.quotes if quote.how in ("file", "command", "piped")]
     shown = [f"{text[:CARRIED]}\n[the rest is left out]" if len(text) > CARRIED else text for text in texts]
     return "\n\n".join([*shown, question.content or ""])
 

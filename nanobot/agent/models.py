@@ -26,9 +26,9 @@ class Models:
         chosen = self._chosen.get(session_key)
         return chosen if chosen is not None and chosen in self._presets else self._default
 
-    def get(self, session_key: str) -> tuple[LLM, TokenEstimator]:
-        """The model that answers in this session, and how its tokens are counted."""
-        return self.named(self.name_for(session_key))
+    def get(self, session_key: str, once: str = "") -> tuple[LLM, TokenEstimator]:
+        """The model that answers in this session, and how its tokens are counted; `once`: the preset of one turn."""
+        return self.named(once if once in self._presets else self.name_for(session_key))
 
     def named(self, name: str) -> tuple[LLM, TokenEstimator]:
         """The model of a preset. Raises KeyError for one that is not configured."""

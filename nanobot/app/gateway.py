@@ -189,7 +189,8 @@ class Gateway:
     def _welcome(self, address: Address) -> Welcome:
         language = self._bot.language(address)
         commands = [(command.name, command.help(language)) for command in self._bot.commands]
-        return Welcome(self._bot.greeting(address), self._bot.is_demo(address), language, commands)
+        models = list(self._bot.keep.models.names)
+        return Welcome(self._bot.greeting(address), self._bot.is_demo(address), language, commands, models)
 
     async def _status(self, args: Sequence[str], _: TellProgress) -> object:
         """In figures and, behind a language, how what is remembered is doing in words."""

@@ -65,6 +65,11 @@ class App:
         """Whether it is the embedded model that answers, and can."""
         return self._bot.is_demo(address)
 
+    @property
+    def models(self) -> Sequence[str]:
+        """The presets that may be chosen."""
+        return self._bot.keep.models.names
+
     def menu(self, address: Address) -> Sequence[tuple[str, str]]:
         """The slash commands and what they do."""
         return [(command.name, command.help(self.language(address))) for command in self.commands]

@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from nanobot import __version__
-from nanobot.cli.telling import tell
-from nanobot.errors import ConfigError, NanobotError
+from nanobot.cli.telling import tell, tell_error
+from nanobot.errors import ConfigError, NanobotError, UsageError
 
 _FAMILIES = ("chat", "gateway", "status", "pair", "sessions", "model", "config", "doctor", "recall", "memory", "dream")
 
@@ -37,9 +37,9 @@ class _Parser(argparse.ArgumentParser):
         everywhere.add_argument("--config", help="the configuration file (default: config.yaml in the home)", **unset)
         everywhere.add_argument("--workspace", help="the workspace folder (default: as configured)", **unset)
         everywhere.add_argument("--version", action="version", version=f"nanobot {__version__}")
-        self.set_defaults(func=self._help)  # until a subcommand knows better
+        self.set_defaults(func=self.help_instead)  # until a subcommand knows better
 
-    def _help(self, _: argparse.Namespace) -> int:
+    def help_instead(self, _: argparse.Namespace) -> int:
         self.print_help()
         return 0
 
@@ -66,24 +66,44 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
+    given = sys.argv[1:] if argv is None else list(argv)
+    code, trouble = _done(given)
+    if trouble and "--json" in given:
+        tell_error(trouble)
+    return code
+
+
+def _done(given: Sequence[str]) -> tuple[int, str]:
+    """Do what is asked for; the exit code, and what went wrong if that is more than an answer which is none."""
     args = argparse.Namespace()
     try:
-        args = _parser().parse_args(argv)
-        return cast("Callable[[argparse.Namespace], int]", args.func)(args)
+        args = _parsed(given)
+        return cast("Callable[[argparse.Namespace], int]", args.func)(args), ""
     except SystemExit as leaving:  # argparse has said what there is to say
-        return leaving.code if isinstance(leaving.code, int) else USAGE
+        code = leaving.code if isinstance(leaving.code, int) else USAGE
+        return code, "The arguments make no sense; standard error says why." if code else ""
     except NanobotError as error:
         _tell_programs(args, str(error))
         tell(f"nanobot: {error}", failed=True)
-        return USAGE if isinstance(error, ConfigError) else 1
+        return USAGE if isinstance(error, ConfigError | UsageError) else 1, str(error)
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return INTERRUPTED, "Interrupted."
     except BrokenPipeError:
         raise
     except Exception as bug:  # the outermost boundary: a person reads a sentence, the log the traceback
         if _is_of_output(bug):
             raise
-        return _report(bug, args)
+        return _report(bug, args), "This should not have happened; standard error says more."
+
+
+def _parsed(given: Sequence[str]) -> argparse.Namespace:
+    """The arguments; without any command, in a terminal, somebody wants to talk."""
+    parser = _parser()
+    args = parser.parse_args(given)
+    is_bare = args.func == parser.help_instead
+    if is_bare and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
+        return parser.parse_args([*given, "chat"])
+    return args
 
 
 def _parser() -> _Parser:

@@ -1,13 +1,17 @@
 """`nanobot chat`: talk to the bot here, or ask it one thing."""
 
 import argparse
+import os
+import select
 import signal
+import stat
 import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
 from nanobot.cli.settings import home_of, idle_words, language_here, loaded_of
-from nanobot.errors import WorkspaceError
+from nanobot.cli.telling import tell_error
+from nanobot.errors import UsageError, WorkspaceError
 
 if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does without
     from collections.abc import Awaitable, Callable, Coroutine
@@ -21,8 +25,12 @@ if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does withou
 
     Talk = Callable[[App | Joined, Address, Home], Awaitable[int]]
 
-_NOTHING_TO_ASK = 2
+MOST_PIPED = 1_000_000
+"""Bytes that may go along with a question; no model that people use reads more at once."""
+
 _BY_SIGNAL = 128  # and its number, as shells have it
+_MOMENT = 3.0  # seconds of silence on standard input, after which is said that it is waited for
+_STOPPING = 5.0  # seconds in which a turn that is asked to stop has usually ended
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -30,27 +38,36 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "chat",
         help="talk to the bot here, or ask it one thing",
-        description="Talk to the bot here. With -m, or with a text on standard input, it answers once on standard "
-        "output; everything else goes to standard error. Exit codes: 0 answered, 1 the model failed, 2 a mistake in "
-        "arguments or configuration, 130 interrupted.",
+        description="Talk to the bot here. With a question, with -m, or with a text on standard input, it answers once "
+        "on standard output; everything else goes to standard error. A text on standard input beside a question "
+        '(`cat report.txt | nanobot chat "Sum this up"`) goes along with it. In a terminal the answer grows, and you '
+        "are asked for approvals; elsewhere the answer to these is no. Exit codes: 0 answered, 1 the model failed, 2 a "
+        "mistake in arguments or configuration, 130 interrupted.",
     )
-    parser.add_argument("-m", "--message", metavar="TEXT", help="ask this, print the answer, and leave")
+    parser.add_argument("words", metavar="QUESTION", nargs="*", help="ask this, print the answer, and leave")
+    parser.add_argument("-m", "--message", metavar="TEXT", help="the same, also of what begins with a dash")
     parser.add_argument(
         "--session", metavar="NAME", default="default", type=_session, help="the conversation (default: %(default)s)"
+    )
+    parser.add_argument("--model", metavar="NAME", default="", help="the preset that answers this time")
+    parser.add_argument(
+        "--json", action="store_true", help="print one object: answer, usage, session, tools, or the error"
     )
     parser.set_defaults(func=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Talk until the person leaves, or answer once."""
+    if args.words and args.message is not None:
+        raise UsageError("Ask either with -m or without, not both.")
     loaded = loaded_of(args)
     config = loaded.config
-    text = args.message
-    if text is None and not (sys.stdin and sys.stdin.isatty()):
-        text = _standard_input()
+    text = args.message if args.message is not None else " ".join(args.words) if args.words else None
+    piped = _standard_input(beside=text is not None)
+    if text is None and (piped is not None or args.json):
+        text, piped = piped or "", None
     if text is not None and not text.strip():
-        print('nanobot: there is nothing to ask; write nanobot chat -m "your question"', file=sys.stderr)
-        return _NOTHING_TO_ASK
+        raise UsageError('There is nothing to ask; write nanobot chat "your question".')
     for line in idle_words(loaded):
         print(f"nanobot: {line}", file=sys.stderr)
     import asyncio
@@ -59,8 +76,12 @@ def run(args: argparse.Namespace) -> int:
     from nanobot.channels.terminal.person import at
 
     if text is None:
-        return asyncio.run(_talk(args, config, at(args.session), _converse))
-    return asyncio.run(_until_told_to_end(_talk(args, config, at(args.session), partial(_ask, text=text), ONCE)))
+        return asyncio.run(_talk(args, config, at(args.session), partial(_converse, model=args.model)))
+    ask = partial(_ask, args=args, text=text, piped=piped or "", ending=(ending := _Ending()))
+    code = asyncio.run(ending.watch(_talk(args, config, at(args.session), ask, ONCE)))
+    if args.json and ending.was_cut:
+        tell_error("Interrupted before there was an answer.")
+    return code
 
 
 async def _talk(args: argparse.Namespace, config: "Config", address: "Address", how: "Talk", *words: str) -> int:
@@ -96,56 +117,118 @@ async def _talk_alone(args: argparse.Namespace, config: "Config", address: "Addr
         raise
 
 
-async def _converse(bot: "App | Joined", address: "Address", home: "Home") -> int:
+async def _converse(bot: "App | Joined", address: "Address", home: "Home", *, model: str) -> int:
     from nanobot.channels.terminal.terminal import Terminal
+
+    _check_model(bot, model)
 
     def language() -> "Language":
         return bot.language(address)
 
-    terminal = Terminal(address, home.terminal_history, bot.menu(address), bot.greeting(address), language)
+    terminal = Terminal(address, home.terminal_history, bot.menu(address), bot.greeting(address), language, model)
     await bot.run(terminal, address)
     return 0
 
 
-async def _ask(bot: "App | Joined", address: "Address", _: "Home", *, text: str) -> int:
+async def _ask(
+    bot: "App | Joined",
+    address: "Address",
+    _: "Home",
+    *,
+    args: argparse.Namespace,
+    text: str,
+    piped: str,
+    ending: "_Ending",
+) -> int:
     from nanobot.channels.terminal.clean import typed
-    from nanobot.channels.terminal.oneshot import OneShot, remark
+    from nanobot.channels.terminal.oneshot import OneShot, OneShotJson, OneShotOnScreen, remark
 
-    if bot.is_demo(address):
+    _check_model(bot, args.model)
+    if bot.is_demo(address) and not args.json and not args.model:
         remark(bot.greeting(address))
-    channel = OneShot(address, typed(text), lambda: bot.language(address))
+    kind = OneShotJson if args.json else OneShotOnScreen if sys.stdout.isatty() else OneShot
+    channel = kind(address, typed(text), lambda: bot.language(address), piped=typed(piped), model=args.model)
+    ending.stop = channel.stop
     await bot.run(channel, address, once=True)
     return 0 if channel.report() else 1
 
 
-async def _until_told_to_end(work: "Coroutine[None, None, int]") -> int:
-    """Do the work; a signal to end cancels it, so that it leaves nothing behind, however often it comes."""
-    import asyncio
+def _check_model(bot: "App | Joined", name: str) -> None:
+    if name and name not in bot.models:
+        raise UsageError(f"There is no model {name!r}; there are: {', '.join(bot.models)}.")
 
-    loop, task, received = asyncio.get_running_loop(), asyncio.ensure_future(work), list[int]()
 
-    def end(number: int) -> None:
-        received.append(number)
-        task.cancel()
+class _Ending:
+    """A signal to end cancels the work, so that it leaves nothing behind, however often it comes.
 
-    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    heard = [number for number in signals if signal.getsignal(number) is not signal.SIG_IGN]  # as nohup has one
-    for number in heard:
-        loop.add_signal_handler(number, end, number)
-    try:
-        return await task
-    except asyncio.CancelledError:
-        if not received:
-            raise
-        return _BY_SIGNAL + received[0]
-    finally:
+    The first Ctrl-C asks the running turn to stop: what a person did not want any more was not interrupted.
+    """
+
+    def __init__(self) -> None:
+        self.stop: Callable[[], bool] = lambda: False
+        self.was_cut = False
+        self._received: list[int] = []
+
+    async def watch(self, work: "Coroutine[None, None, int]") -> int:
+        """Do the work to its end or to that of our patience; the exit code."""
+        import asyncio
+
+        loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+
+        def end(number: int) -> None:
+            self._received.append(number)
+            if self._received == [signal.SIGINT] and self.stop():
+                loop.call_later(_STOPPING, task.cancel)
+            else:
+                task.cancel()
+
+        signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        heard = [number for number in signals if signal.getsignal(number) is not signal.SIG_IGN]  # as nohup has one
         for number in heard:
-            loop.remove_signal_handler(number)
+            loop.add_signal_handler(number, end, number)
+        try:
+            code = await task
+        except asyncio.CancelledError:
+            if not self._received:
+                raise
+            self.was_cut = True
+            return _BY_SIGNAL + self._received[0]
+        finally:
+            for number in heard:
+                loop.remove_signal_handler(number)
+        return _BY_SIGNAL + self._received[0] if code and self._received else code
 
 
-def _standard_input() -> str:
-    """All that is piped in."""
-    return sys.stdin.buffer.read().decode("utf-8-sig", "replace") if sys.stdin else ""
+def _standard_input(*, beside: bool) -> str | None:
+    """All that is piped in, or given as a file; None if there is a terminal or, `beside` a question, nothing.
+
+    Raises UsageError for what is no text, and for too much of it.
+    """
+    if sys.stdin is None or sys.stdin.isatty():
+        return "" if sys.stdin is None and not beside else None
+    from nanobot.tools.text import decode
+
+    descriptor = sys.stdin.fileno()
+    mode = os.fstat(descriptor).st_mode
+    if beside and not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        return None
+    if not stat.S_ISREG(mode) and not select.select([descriptor], [], [], _MOMENT)[0]:
+        hint = " (without one: nanobot chat … < /dev/null)" if beside else ""
+        print(f"nanobot: waiting for the text on standard input{hint}", file=sys.stderr, flush=True)
+    data = sys.stdin.buffer.read(MOST_PIPED + 1)
+    if len(data) > MOST_PIPED:
+        raise UsageError(
+            f"The text on standard input is longer than {MOST_PIPED:,} bytes. Put the file into the workspace, and ask "
+            "about it by its name."
+        )
+    decoded = decode(data)
+    if decoded is None:
+        raise UsageError(
+            "What comes on standard input is no text. Turn it into text first (`pdftotext report.pdf -` does that), or "
+            "put the file into the workspace, and ask about it by its name."
+        )
+    text = "\n".join(decoded.lines())
+    return None if beside and not text.strip() else text
 
 
 def _session(name: str) -> str:

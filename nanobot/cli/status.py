@@ -46,15 +46,19 @@ def run(args: argparse.Namespace) -> int:
     try:
         told = _ask(config.workspace, [] if args.quiet else [language])
     except NoGatewayError:
+        none = say("gateway.none", language, workspace=config.workspace)
         if not args.quiet:
-            tell(say("gateway.none", language, workspace=config.workspace), failed=True)
-        if not args.quiet and not args.json and config.workspace.is_dir():
-            for line in _about_memory(config, args, language):
+            tell(none, failed=True)
+        memory = [] if args.quiet or not config.workspace.is_dir() else list(_about_memory(config, args, language))
+        if args.json:
+            print(json.dumps({"running": False, "error": none, "memory": memory}, ensure_ascii=False, indent=2))
+        else:
+            for line in memory:
                 tell(line)
         return NOT_WELL
     state = msgspec.convert(told, GatewayState)
     if args.json:
-        print(json.dumps(told, ensure_ascii=False, indent=2))
+        print(json.dumps({"running": True, **told}, ensure_ascii=False, indent=2))
     elif not args.quiet:
         for line in (*gateway_lines(state, language), *told["memory"]):
             tell(line)

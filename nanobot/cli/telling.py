@@ -1,5 +1,6 @@
 """What commands tell a person: broken between words at the width of a terminal, and left as it is in a pipe."""
 
+import json
 import re
 import shutil
 import sys
@@ -23,6 +24,11 @@ def tell(text: str, *, failed: bool = False) -> None:
         width = shutil.get_terminal_size().columns
         said = "\n".join(_broken(line, width) for line in said.split("\n"))
     print(said, file=file, flush=True)
+
+
+def tell_error(text: str) -> None:
+    """Say to a program, on standard output, what went wrong: whoever asked for JSON is given JSON always."""
+    print(json.dumps({"error": text}, ensure_ascii=False).encode("utf-8", "backslashreplace").decode(), flush=True)
 
 
 def _broken(line: str, width: int) -> str:

@@ -56,6 +56,10 @@ def test_without_a_gateway_status_says_so_in_the_readers_language(
         assert said.out == ""
     assert main(["status", "--quiet"]) == 1
     assert capsys.readouterr() == ("", "")
+    assert main(["status", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["running"] is False
+    assert "没有网关在运行" in told["error"]
 
 
 async def test_a_question_is_answered_by_the_gateway_and_it_is_asked_how_it_is(

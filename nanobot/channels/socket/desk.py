@@ -135,7 +135,8 @@ class _Attached:
         """What the person says. One question does not join what another terminal is doing."""
         sender = SCRIPT if self.is_once else PERSON
         message = words(self.address, frame.text, frame.answers, sender=sender)
-        message = replace(message, id=frame.id)  # the terminal waits for the reply to it
+        along = {"quotes": tuple(frame.quotes), "files": tuple(frame.files), "model": frame.model}
+        message = replace(message, id=frame.id, **along)  # the terminal waits for the reply to it
         self._said.add(message.id)
         return message
 

@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from nanobot.i18n import Language
-from nanobot.messages import OutboundMessage, Progress
+from nanobot.messages import Attachment, OutboundMessage, Progress, Quote
 
 T = TypeVar("T")
 
@@ -30,6 +30,7 @@ class Welcome(msgspec.Struct, tag=True):
     is_demo: bool
     language: Language
     commands: list[tuple[str, str]]  # slash commands and what they do
+    models: list[str] = []  # presets that may be chosen
 
 
 class Taken(msgspec.Struct, tag=True):
@@ -64,6 +65,9 @@ class Say(msgspec.Struct, tag=True):
     id: str
     text: str
     answers: str | None = None
+    quotes: list[Quote] = []  # texts that came along: of files, of commands, piped in
+    files: list[Attachment] = []
+    model: str = ""  # the preset that answers this one
 
 
 class Shown(msgspec.Struct, tag=True):

@@ -1,6 +1,7 @@
 """A terminal's side of the gateway that it joined."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 
 from nanobot.channels.socket.frames import (
@@ -50,6 +51,11 @@ class Joined:
             raise WorkspaceError("The gateway ended just now. `nanobot gateway` starts it again.")
         return cls(wire, welcome)
 
+    @property
+    def models(self) -> Sequence[str]:
+        """The presets that may be chosen."""
+        return self._welcome.models
+
     def menu(self, _: Address) -> Commands:
         """The slash commands and what they do."""
         return self._welcome.commands
@@ -91,7 +97,7 @@ class Joined:
 
     async def _publish(self, message: InboundMessage) -> None:
         taken = self._taking[message.id] = asyncio.get_running_loop().create_future()
-        self._wire.write(Say(message.id, message.text, message.answers))
+        self._wire.write(said(message))
         await taken
         del self._taking[message.id]
 
@@ -126,3 +132,8 @@ class Joined:
             self._turn = progress.turn
         elif progress.kind == "ended":
             self._turn = None
+
+
+def said(message: InboundMessage) -> Say:
+    """What a person said, as a frame."""
+    return Say(message.id, message.text, message.answers, list(message.quotes), list(message.files), message.model)

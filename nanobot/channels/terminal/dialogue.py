@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from nanobot.channels.terminal.answer import PrintedAnswer
-from nanobot.channels.terminal.choices import chosen, leaving
+from nanobot.channels.terminal.choices import chosen, leaving, refusal
 from nanobot.channels.terminal.screen import Piece
 from nanobot.i18n import Language, say
 from nanobot.i18n.consent import leaves
@@ -55,6 +55,11 @@ class Dialogue:
         buttons = self._questions[0].buttons
         button = chosen(buttons, text) or (leaving(buttons) if leaves(text) else None)
         return (self._questions.popleft().id, button.value) if button else None
+
+    def refuse(self) -> tuple[str, str] | None:
+        """The question that waits, if any, and the value that lets nothing happen: nobody can be asked."""
+        question = self._questions.popleft() if self._questions else None
+        return (question.id, refusal(question.buttons).value) if question else None
 
     def leave(self, text: str) -> bool:
         """Whether the text leaves a list that only stands here by now: to the bot it is over since it has answered."""

@@ -1,9 +1,14 @@
-"""One question and its answer, without a conversation."""
+"""One question and its answer, without a conversation: for a script, for a program, or for a person who looks on."""
 
 import asyncio
+import json
+import os
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nanobot.channels.terminal.choices import refusal
 from nanobot.channels.terminal.clean import printable
@@ -12,50 +17,70 @@ from nanobot.i18n import Language, say
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
 from nanobot.ports import Publish
 
+if TYPE_CHECKING:  # rich is not needed for a pipe
+    from nanobot.channels.terminal.screen import Piece
+
+_PREVIEW_LINES = 6
+
 
 class OneShot:
     """The Channel of a script: the answer goes to stdout, everything else to stderr, nobody can be asked."""
 
     name = NAME
 
-    def __init__(self, address: Address, text: str, language: Callable[[], Language]) -> None:
+    def __init__(
+        self, address: Address, text: str, language: Callable[[], Language], *, piped: str = "", model: str = ""
+    ) -> None:
         """
         Args:
             address: the conversation that the question belongs to.
             text: the question, or a slash command.
             language: in which is said that nobody can be asked.
+            piped: what a file or a program gave to the question.
+            model: the preset that answers it, if not that of the conversation.
         """
-        self._asked = words(address, text)
+        self._asked = replace(words(address, text, piped=piped), model=model)
         self._language = language
         self._turn: str | None = None
         self._outcome: OutboundMessage | None = None
         self._has_asked = False
+        self._stop = ""  # the message that asked for the end
         self._to_say: asyncio.Queue[InboundMessage | None] = asyncio.Queue()  # None: it is over
 
     async def listen(self, publish: Publish) -> None:
-        """Ask, refuse what is asked back, and wait for the answer."""
+        """Ask, answer what is asked back, and wait for the answer."""
         self._has_asked = True
         await publish(self._asked)
-        while refused := await self._to_say.get():
-            await publish(refused)  # not in `send`: whoever calls that may be the one who hears that it was taken
+        while said := await self._to_say.get():
+            await publish(said)  # not in `send`: whoever calls that may be the one who hears that it was taken
+
+    def stop(self) -> bool:
+        """Ask for the end of the turn; False if none runs."""
+        if self._turn is None:
+            return False
+        stop = words(self._asked.address, "/stop")
+        self._stop = stop.id
+        self._to_say.put_nowait(stop)
+        return True
 
     async def send(self, message: OutboundMessage) -> None:
         if message.reply_to == self._asked.id:
             self._outcome = message
             self._to_say.put_nowait(None)
+        elif self._stop and message.reply_to == self._stop:
+            self._remark(message.text)
+            self._to_say.put_nowait(None)
         elif message.buttons and self._has_asked:
-            button = refusal(message.buttons)
-            remark(say("terminal.nobody_to_ask", self._language(), question=message.text, answer=button.label))
-            self._to_say.put_nowait(words(message.address, button.value, answers=message.id))
+            await self._asked_back(message)
         elif not message.settles:
-            remark(message.text)
+            self._remark(message.text)
 
     async def show(self, progress: Progress) -> None:
         if progress.kind == "started" and self._has_asked:
             self._turn = self._turn or progress.turn
         elif progress.kind in ("tool", "notice"):
-            remark(progress.text)
-        elif progress.kind == "ended" and progress.turn == self._turn:
+            self._activity(progress)
+        elif progress.kind == "ended" and progress.turn == self._turn and not self._stop:
             self._to_say.put_nowait(None)
 
     def report(self) -> bool:
@@ -67,8 +92,164 @@ class OneShot:
         if outcome.kind == "answer" or not outcome.failed:
             _print_answer(text)
         else:
-            remark(text)
+            self._remark(text)
         return not outcome.failed
+
+    async def _asked_back(self, message: OutboundMessage) -> None:
+        button = refusal(message.buttons)
+        self._remark(say("terminal.nobody_to_ask", self._language(), question=message.text, answer=button.label))
+        self._to_say.put_nowait(words(message.address, button.value, answers=message.id))
+
+    def _activity(self, progress: Progress) -> None:
+        self._remark(progress.text)
+
+    def _remark(self, text: str) -> None:
+        remark(text)
+
+
+class OneShotJson(OneShot):
+    """The Channel of a program: all that came of the question is one JSON object on stdout."""
+
+    def __init__(
+        self, address: Address, text: str, language: Callable[[], Language], *, piped: str = "", model: str = ""
+    ) -> None:
+        super().__init__(address, text, language, piped=piped, model=model)
+        self._tools: list[str] = []
+        self._notices: list[str] = []
+
+    def report(self) -> bool:
+        outcome = self._outcome
+        is_answer = outcome is not None and (outcome.kind == "answer" or not outcome.failed)
+        stats = outcome.stats if outcome else None
+        told = {
+            "answer": outcome.text if outcome and is_answer else None,
+            "error": None if is_answer else outcome.text if outcome else "There is no answer: the turn was stopped.",
+            "session": self._asked.address.session_key,
+            "turn": outcome.turn if outcome else self._turn,
+            "model": stats.model if stats else None,
+            "usage": {"input": stats.input_tokens, "output": stats.output_tokens} if stats else None,
+            "seconds": round(stats.seconds, 3) if stats else None,
+            "tools": self._tools,
+            "notices": self._notices,
+            "choices": [{"label": each.label, "value": each.value} for each in (outcome.buttons if outcome else ())],
+            "complete": outcome is not None and not outcome.failed,
+        }
+        text = json.dumps(told, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
+        sys.stdout.write(f"{text}\n")
+        return outcome is not None and not outcome.failed
+
+    def _activity(self, progress: Progress) -> None:
+        (self._tools if progress.kind == "tool" else self._notices).append(progress.text)
+
+    def _remark(self, text: str) -> None:
+        self._notices.append(text)
+
+
+class OneShotOnScreen(OneShot):
+    """The Channel of a person who asks one thing and looks on: the answer grows, and they are asked for approvals."""
+
+    def __init__(
+        self, address: Address, text: str, language: Callable[[], Language], *, piped: str = "", model: str = ""
+    ) -> None:
+        from nanobot.channels.terminal.dialogue import Dialogue
+        from nanobot.channels.terminal.screen import Screen
+
+        super().__init__(address, text, language, piped=piped, model=model)
+        self._dialogue = Dialogue(address, language)
+        self._screen = Screen(sys.stdout)
+        self._preview = 0  # lines of it on the screen
+        self._keys: asyncio.Task[None] | None = None
+
+    async def listen(self, publish: Publish) -> None:
+        try:
+            await super().listen(publish)
+        finally:
+            self._print([])
+            if self._keys:
+                self._keys.cancel()
+                await asyncio.wait([self._keys])
+
+    async def send(self, message: OutboundMessage) -> None:
+        await super().send(message)
+        if message.reply_to == self._asked.id and message.kind == "answer":
+            self._print([piece for piece in self._dialogue.message(message) if piece.kind != "footer"])
+        elif message.settles:
+            self._print(self._dialogue.message(message))
+
+    async def show(self, progress: Progress) -> None:
+        await super().show(progress)
+        if self._has_asked and progress.turn == self._turn:
+            self._print(self._dialogue.progress(progress))
+
+    def report(self) -> bool:
+        """The answer stands on the screen; a failure is said like every other."""
+        if self._outcome is None or self._outcome.kind != "answer":
+            return super().report()
+        return not self._outcome.failed
+
+    async def _asked_back(self, message: OutboundMessage) -> None:
+        self._print(self._dialogue.message(message))
+        if self._keys is None:
+            self._keys = asyncio.create_task(self._read_keys())
+        elif self._keys.done():
+            self._refuse()
+
+    def _activity(self, progress: Progress) -> None:
+        """The dialogue shows it, in its place."""
+        if not self._has_asked or progress.turn != self._turn:
+            self._remark(progress.text)
+
+    def _remark(self, text: str) -> None:
+        self._print([])
+        remark(text)
+
+    async def _read_keys(self) -> None:
+        """Take lines from the keyboard for answers to what is asked back, until cancelled; without one, it is no."""
+        try:
+            async with _keyboard() as lines:
+                while line := await lines.readline():
+                    self._typed(line.decode("utf-8", "replace").strip())
+        except OSError:
+            pass
+        self._refuse()
+
+    def _refuse(self) -> None:
+        while refused := self._dialogue.refuse():
+            question, value = refused
+            self._to_say.put_nowait(words(self._asked.address, value, answers=question))
+
+    def _typed(self, text: str) -> None:
+        if choice := self._dialogue.choose(text):
+            question, value = choice
+            self._to_say.put_nowait(words(self._asked.address, value, answers=question))
+        else:
+            self._print(self._dialogue.question())
+
+    def _print(self, pieces: "list[Piece]") -> None:
+        """Print, and below it what has come of the answer and is not complete enough to be printed."""
+        unfinished = self._dialogue.unfinished if os.environ.get("TERM") not in (None, "dumb", "unknown") else ""
+        lines = self._screen.tail(unfinished, _PREVIEW_LINES)
+        if self._preview:
+            sys.stdout.write(f"\x1b[{self._preview}A\r\x1b[J")
+        if pieces:
+            self._screen.print(pieces)
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        sys.stdout.flush()
+        self._preview = len(lines)
+
+
+@asynccontextmanager
+async def _keyboard() -> AsyncIterator[asyncio.StreamReader]:
+    """The lines that are typed, wherever standard input comes from. Raises OSError where there is no terminal."""
+    file = Path("/dev/tty").open("rb", buffering=0)  # noqa: ASYNC230, SIM115 - the transport closes it
+    reader = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), file
+    )
+    try:
+        yield reader
+    finally:
+        transport.close()
 
 
 def _print_answer(text: str) -> None:

@@ -4,7 +4,7 @@ import getpass
 
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.ids import new_id
-from nanobot.messages import Address, InboundMessage, Sender
+from nanobot.messages import Address, InboundMessage, Quote, Sender
 
 NAME = "cli"
 """The terminal's name as a channel."""
@@ -21,8 +21,13 @@ def at(session: str) -> Address:
     return Address(NAME, session)
 
 
-def words(address: Address, text: str, answers: str | None = None, sender: str = PERSON) -> InboundMessage:
-    """What they say there; `answers` is the question whose button they chose, its value is the text."""
+def words(
+    address: Address, text: str, answers: str | None = None, sender: str = PERSON, piped: str = ""
+) -> InboundMessage:
+    """What they say there; `answers` is the question whose button they chose, its value is the text.
+
+    `piped` is what a file or a program gave to it: not their own words.
+    """
     return InboundMessage(
         id=f"{address.session_key}:{new_id()}",
         address=address,
@@ -30,6 +35,7 @@ def words(address: Address, text: str, answers: str | None = None, sender: str =
         authority=OWNER_IN_TERMINAL,
         text=text,
         answers=answers,
+        quotes=(Quote(piped, how="piped"),) if piped else (),
     )
 
 

@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from nanobot.channels.terminal.dialogue import Dialogue
@@ -32,6 +33,7 @@ class Terminal:
         commands: Sequence[tuple[str, str]],
         greeting: str,
         language: Callable[[], Language],
+        model: str = "",
     ) -> None:
         """
         Args:
@@ -40,10 +42,12 @@ class Terminal:
             commands: names of slash commands and what they do.
             greeting: what is said at the start.
             language: in which the terminal's own sentences are said at the moment.
+            model: the preset that answers, until another one is chosen; "" is that of the conversation.
         """
         self._address = address
         self._greeting = greeting
         self._language = language
+        self._model = model
         self._screen = Screen(sys.stdout)
         self._dialogue = Dialogue(address, language)
         self._prompt = Prompt(history, commands, self._preview)
@@ -102,7 +106,8 @@ class Terminal:
             return words(self._address, value, answers=question)
         text = "/help" if text.strip().casefold() in _HELP else text
         self._dialogue.heard(text)
-        return words(self._address, text)
+        self._model = "" if text.startswith("/model ") else self._model
+        return replace(words(self._address, text), model=self._model)
 
     def _preview(self) -> Sequence[str]:
         """What is coming, while it is not complete enough to be printed."""
