@@ -83,7 +83,6 @@ def _done(given: Sequence[str]) -> tuple[int, str]:
         code = leaving.code if isinstance(leaving.code, int) else USAGE
         return code, "The arguments make no sense; standard error says why." if code else ""
     except NanobotError as error:
-        _tell_programs(args, str(error))
         tell(f"nanobot: {error}", failed=True)
         return USAGE if isinstance(error, ConfigError | UsageError) else 1, str(error)
     except KeyboardInterrupt:
@@ -93,7 +92,7 @@ def _done(given: Sequence[str]) -> tuple[int, str]:
     except Exception as bug:  # the outermost boundary: a person reads a sentence, the log the traceback
         if _is_of_output(bug):
             raise
-        return _report(bug, args), "This should not have happened; standard error says more."
+        return _report(bug, args), f"This should not have happened ({type(bug).__name__}); standard error says more."
 
 
 def _parsed(given: Sequence[str]) -> argparse.Namespace:
@@ -113,14 +112,6 @@ def _parser() -> _Parser:
     for family in _FAMILIES:
         importlib.import_module(f"nanobot.cli.{family}").add_to(commands)
     return parser
-
-
-def _tell_programs(args: argparse.Namespace, error: str) -> None:
-    """A command that was asked for JSON answers in JSON, also that it failed."""
-    import json
-
-    if getattr(args, "json", False):
-        print(json.dumps({"error": error}, ensure_ascii=False).encode("utf-8", "backslashreplace").decode())
 
 
 def _is_of_output(error: Exception) -> bool:
@@ -147,6 +138,5 @@ def _cannot_write(reason: str) -> int:
 def _report(bug: Exception, args: argparse.Namespace) -> int:
     from nanobot.cli.bugs import noted
 
-    _tell_programs(args, f"this should not have happened ({type(bug).__name__})")
     print(f"nanobot: this should not have happened ({type(bug).__name__}); {noted(bug, args)}", file=sys.stderr)
     return 1

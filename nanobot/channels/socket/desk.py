@@ -135,8 +135,9 @@ class _Attached:
         """What the person says. One question does not join what another terminal is doing."""
         sender = SCRIPT if self.is_once else PERSON
         message = words(self.address, frame.text, frame.answers, sender=sender)
-        along = {"quotes": tuple(frame.quotes), "files": tuple(frame.files), "model": frame.model}
-        message = replace(message, id=frame.id, **along)  # the terminal waits for the reply to it
+        message = replace(  # the terminal waits for the reply to its id
+            message, id=frame.id, quotes=tuple(frame.quotes), files=tuple(frame.files), model=frame.model
+        )
         self._said.add(message.id)
         return message
 
