@@ -5,7 +5,7 @@ and so on. What one of each costs depends on the model. These costs are learned 
 that the endpoint reports, with a Kalman filter: it starts from what is usual, and each report corrects
 the costs in proportion to how uncertain they still are and how much of each took part. A report says
 most by its difference to the one before it in the same conversation: what both requests have in
-common, and whatever the endpoint adds unseen, cancels out.
+common, and whatever the endpoint adds unseen, cancels out. Reports far under what was sent teach nothing.
 
 Counts add up: those of a conversation grow with each message, and their cost is known at once, also
 after the prices have changed. See docs/decisions/0003-token-estimates.md.
@@ -53,6 +53,11 @@ _NOISE = 0.06  # texts of the same kind differ by so much
 _SURPRISE = 3.0  # a report further off than so many standard deviations is believed no more than that
 _DRIFT = 0.002  # share of the first uncertainty that returns with each report, so that learning never ends
 _CACHED = 20_000  # texts
+_FAR_UNDER = 0.25  # more text that costs less than this share of the estimate was not read
+_HALF = 0.5  # of a request as a whole, where there is no report before it to compare with
+_SMALLEST_NEWS = 30  # tokens of growth from which that can be told at all
+_TELLING = 200  # tokens of growth from which the window of a server that cuts can be told
+_LEAST_WINDOW = 1000  # tokens; no server has a smaller one, so smaller reports mean something else
 
 # Chinese and other alphabets are where tokenizers differ most. A model's name says what to begin with;
 # the first text of the kind that is reported corrects it.
@@ -111,11 +116,18 @@ class TokenEstimator:
         """
         self._endpoint = endpoint
         self._kinds = _kinds_of(model)
-        self._costs = [kind.usual for kind in self._kinds]
-        self._doubt = [
-            [kind.spread**2 * (i == j) for j in range(len(self._kinds))] for i, kind in enumerate(self._kinds)
-        ]
+        self._start()
         self._cache: dict[int, Counts] = {}
+        self._disbelieved: tuple[int, int] | None = None
+        self._cut_at = 0
+        self._told = False
+
+    def take_cut(self) -> int:
+        """How many tokens the server seems to read of longer requests, told once; 0 if there is nothing to tell."""
+        if not self._cut_at or self._told:
+            return 0
+        self._told = True
+        return self._cut_at
 
     def size(self, message: Message) -> int:
         """Tokens of a message, with what stands around it."""
@@ -148,15 +160,53 @@ class TokenEstimator:
         schemas = [text for tool in tools for text in (tool.name, tool.description, json.dumps(tool.parameters))]
         return Counts(_texts(schemas) + _around(calls=len(schemas) // 3, requests=1))
 
-    def learn(self, counts: Counts, tokens: int, last: Report | None = None) -> Report:
+    def learn(self, counts: Counts, tokens: int, last: Report | None = None) -> Report | None:
         """Learn from the input tokens that the endpoint reported for a request with these counts.
 
-        Returns the report; the conversation hands it in with its next request as `last`.
+        Returns the report that the conversation hands in with its next request as `last`. One far under what was
+        sent is not believed: some servers cut a request to their own window without a word, and report what is left.
         """
+        if self._is_cut(counts, tokens, last):
+            self._disbelieve(self.tokens(counts), tokens)
+            return last
+        if tokens > self._cut_at:
+            self._cut_at = 0  # the server was given more room
         report = Report(counts, tokens)
         news, cost = (counts, tokens) if last is None else (counts - last.counts, tokens - last.tokens)
         self._correct(news.values, cost)
         return report
+
+    def _is_cut(self, counts: Counts, tokens: int, last: Report | None) -> bool:
+        whole = self.tokens(counts)
+        if whole > 2 * _LEAST_WINDOW and tokens < whole * _HALF:
+            return True
+        if last is None:
+            return False
+        news = self.tokens(counts - last.counts)
+        return abs(news) >= _SMALLEST_NEWS and (tokens - last.tokens) / news < _FAR_UNDER
+
+    def _disbelieve(self, size: int, tokens: int) -> None:
+        """Two such reports that hardly differ, for requests that do, tell where the server cuts."""
+        first = self._disbelieved
+        if first is None or min(tokens, first[1]) < _LEAST_WINDOW:
+            self._disbelieved = (size, tokens)
+            return
+        grown = abs(size - first[0])
+        if grown < _TELLING:
+            return
+        if abs(tokens - first[1]) > grown * _HALF:
+            self._disbelieved = (size, tokens)
+            return
+        if not self._cut_at:
+            self._start()  # the last reports that were believed may have been cut a little already
+        self._cut_at = max(tokens, first[1], self._cut_at)
+
+    def _start(self) -> None:
+        """Believe what is usual."""
+        self._costs = [kind.usual for kind in self._kinds]
+        self._doubt = [
+            [kind.spread**2 * (i == j) for j in range(len(self._kinds))] for i, kind in enumerate(self._kinds)
+        ]
 
     def _correct(self, x: Sequence[int], cost: float) -> None:
         """One step of the filter: `x` cost so many tokens together."""

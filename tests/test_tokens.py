@@ -190,3 +190,61 @@ def test_messages_counted_together_are_the_sum_of_them(texts: list[tuple[str, st
     ]
 
     assert tokens.count_all(messages) == sum(map(tokens.count, messages), Counts())
+
+
+@dataclass
+class Cutting:
+    """An endpoint that reads no more than its window, and reports what it read; `dropping` whole messages or not."""
+
+    window: int
+    dropping: bool = False
+
+    def reported(self, sizes: list[int]) -> int:
+        if not self.dropping:
+            return min(self.window, sum(sizes))
+        kept = sizes[:]
+        while sum(kept) > self.window:
+            del kept[1]
+        return sum(kept)
+
+
+@pytest.mark.parametrize("dropping", [False, True])
+@pytest.mark.parametrize("model", MODELS)
+def test_a_server_that_cuts_requests_is_not_learned_from_but_found_out(model: str, dropping: bool) -> None:
+    server, tokens = Cutting(4096, dropping), TokenEstimator(UNKNOWN)
+    counts, last, told = tokens.count_request([]), None, []
+    sizes = [40]
+    rows = itertools.cycle(TABLE["English"] + TABLE["code"])
+    for _ in range(160):
+        row = next(rows)
+        counts += tokens.count(message(row["text"]))
+        sizes.append(row["tokens"][model] + PER_MESSAGE)
+        last = tokens.learn(counts, server.reported(sizes), last)
+        told.append(tokens.take_cut())
+    assert sum(sizes) > 3 * 4096
+    assert [round(size, -3) for size in told if size] == [4000]
+    assert tokens.tokens(counts) > 0.7 * sum(sizes)
+
+
+def test_a_server_that_is_given_more_room_is_learned_from_again() -> None:
+    tokens, server = TokenEstimator(UNKNOWN), Cutting(4096)
+    text = tokens.count(message("word " * 1000))
+    counts, last = text, None
+    for size in range(1, 12):
+        last = tokens.learn(counts, server.reported([1003] * size), last)
+        counts += text
+    assert tokens.take_cut() == 4096
+    last = tokens.learn(counts, 12 * 1003, last)
+    assert last == Report(counts, 12 * 1003)
+    assert tokens.take_cut() == 0
+
+
+def test_a_server_that_reports_only_what_its_cache_did_not_hold_is_no_server_that_cuts() -> None:
+    tokens = TokenEstimator(UNKNOWN)
+    text = tokens.count(message("word " * 3000))
+    counts, last = text, None
+    for _ in range(10):
+        last = tokens.learn(counts, 700, last)
+        counts += text
+    assert tokens.take_cut() == 0
+    assert tokens.tokens(counts) > 25_000

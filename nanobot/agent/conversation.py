@@ -226,8 +226,8 @@ class Conversation:
 
     def learn(self, tokens: TokenEstimator, asked: Counts, reported: int) -> None:
         """The endpoint reported this many input tokens for a request of this conversation."""
-        last = self._reports.get(tokens)
-        self._reports[tokens] = tokens.learn(asked, reported, last)
+        if report := tokens.learn(asked, reported, self._reports.get(tokens)):
+            self._reports[tokens] = report
 
     def fits(self, room: float, tokens: TokenEstimator) -> bool:
         """Whether the replay takes at most `room` tokens."""

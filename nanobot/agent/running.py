@@ -218,6 +218,9 @@ class RunningTurn:
         text = f"{text}\n\n{say('turn.cut', self._turn.language)}" if cut else text
         if not self.room.model.vision and any(file.is_picture for said in self._turn.inbound for file in said.files):
             text = f"{text}\n\n{say('turn.unseen', self._turn.language, model=self.room.model.preset)}"
+        if (tokens := self.room.tokens.take_cut()) and tokens < self.room.model.context_window:
+            values = {"model": self.room.model.preset, "tokens": tokens, "window": self.room.model.context_window}
+            text = f"{text}\n\n{say('turn.server_cuts', self._turn.language, **values)}"
         stats = self._turn.stats(preset or self.room.model.preset)
         return OutboundMessage(kind="answer", text=text, stats=stats, failed=cut, **self._reply())
 

@@ -249,6 +249,23 @@ async def test_a_long_tool_stretch_ends_well_in_a_small_window(tmp_path: Path) -
     assert problems(last[1:]) == []
 
 
+async def test_a_server_that_cuts_in_silence_is_told_of_once_and_hides_no_need_to_make_room(tmp_path: Path) -> None:
+    sizes: list[int] = []
+
+    def cut(request: Request, stream: Stream) -> Reply:
+        sizes.append(sum(len(message.content or "") for message in request.messages))
+        return says("ok", usage=Usage(min(4096, sizes[-1] // 4), 5))
+
+    async with Bot(tmp_path, ScriptedLLM(cut, info=ModelInfo("home", "home", 16_000, 2000))).running() as bot:
+        answers = [(await bot.ask(f"{n} " + "some words " * 363)).text for n in range(20)]
+
+    told = [text for text in answers if "4096" in text]
+    assert len(told) == 1
+    assert "OLLAMA_CONTEXT_LENGTH" in told[0]
+    assert "context_window: 4096 under models.home" in told[0]
+    assert max(sizes) < 60_000
+
+
 async def test_files_that_fill_the_window_are_named_and_cost_no_request(tmp_path: Path) -> None:
     llm = ScriptedLLM(says("ok"), info=ModelInfo("tiny", "tiny", 4000, 500))
     bot = Bot(tmp_path, llm)
