@@ -136,3 +136,40 @@ class LLMError(NanobotError):
         self.partial = partial
         self.model = model
         self.said = said
+
+
+_NEVER_CLOSED = "what opens here, a quotation mark, a bracket or a brace, is never closed"
+_NEIGHBOURS = "this line is not indented as its neighbours are, or text follows a closed quotation mark"
+_BACKSLASH = "in double quotes a backslash is written twice (\\\\); or use single quotes"
+_YAML_ADVICE = (
+    (
+        "mapping values are not allowed",
+        'a value that holds a colon must stand in quotes, as in `key: "a: b"`, and the keys of one group must be '
+        "indented alike",
+    ),
+    ("could not find expected ':'", "a line has no colon: write `key: value`"),
+    ("cannot start any token", "a value that begins with this character must stand in quotes"),
+    ("block sequence entries are not allowed", "a list begins on a line of its own below its key, each item with `- `"),
+    ("expected '-' indicator", "all items of this list must begin with `- `, indented alike"),
+    ("expected ',' or", "a comma is missing, or a bracket or brace is not closed"),
+    ("end of stream", _NEVER_CLOSED),
+    ("unexpected document", _NEVER_CLOSED),
+    ("expected the node content", "a value is missing, or it must stand in quotes"),
+    ("expected <document start>", "this line belongs to no key: write `key: value`, and indent keys as the others are"),
+    ("expected key", _NEIGHBOURS),
+    ("expected <block end>", _NEIGHBOURS),
+    ("escape", _BACKSLASH),
+    ("expected hexdecimal", _BACKSLASH),
+    ("alphabetic or numeric", "a value that begins with * or & must stand in quotes"),
+    ("tag", "a value that begins with ! must stand in quotes"),
+    ("invalid leading UTF-8", "the text is not UTF-8; save the file as UTF-8"),
+    ("indentation indicator", "behind | or > the text begins on the next line"),
+    ("expected a comment or a line break", "behind | or > the text begins on the next line"),
+    ("directive", "a line that begins with % must be indented or stand in quotes"),
+)
+"""Words of YAML parsers (libyaml, PyYAML) about a mistake, and what to write."""
+
+
+def yaml_advice(problem: str) -> str:
+    """What to write, in place of a YAML parser's words about a mistake; its words if the mistake is a rare one."""
+    return next((advice for words, advice in _YAML_ADVICE if words in problem), problem)

@@ -1,5 +1,8 @@
 """The map of the disk: the one module that knows file names."""
 
+import errno
+import os
+import stat
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -7,6 +10,25 @@ from urllib.parse import quote, unquote
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
+
+_NOT_KNOWN_THERE = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
+
+
+def set_mode(file: int | Path, mode: int) -> bool:
+    """Give a file of ours a mode; False where the file system refuses that to everybody, as shares of others do.
+
+    Such a folder serves all the same: who mounted it has decided who may read it. Raises OSError of another kind.
+    """
+    if stat.S_IMODE(os.stat(file).st_mode) == mode:  # noqa: PTH116  it may be a descriptor
+        return True
+    try:
+        os.chmod(file, mode)  # noqa: PTH101
+    except OSError as error:
+        if error.errno not in _NOT_KNOWN_THERE:
+            raise
+        return False
+    return True
+
 
 VERSIONED_FILES = ("AGENTS.md", "SOUL.md", "TOOLS.md", "USER.md")
 VERSIONED_FOLDERS = ("groups", "people", "skills")

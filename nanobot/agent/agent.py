@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from textwrap import shorten
 
 from nanobot.agent.archive import Archive
-from nanobot.agent.context import ContextBuilder, Part, Prompt
+from nanobot.agent.context import SKILL, ContextBuilder, Part, Prompt
 from nanobot.agent.conversation import Conversation, Conversations, Interruption
 from nanobot.agent.models import Models
 from nanobot.agent.past import Past
@@ -216,7 +216,8 @@ def _shortened(text: str) -> str:
 
 def unreadable(part: Part, language: Language) -> str:
     """The sentence about a file that is there and cannot be read."""
-    return say("turn.file_unreadable", language, file=part.name, problem=part.problem)
+    sentence = "turn.skill_unreadable" if part.budget == SKILL else "turn.file_unreadable"
+    return say(sentence, language, file=part.name, problem=part.problem)
 
 
 def too_long(part: Part, language: Language) -> str:

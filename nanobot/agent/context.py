@@ -23,6 +23,10 @@ from nanobot.workspace import Workspace
 IDENTITY = (resources.files(__package__) / "prompts" / "identity.md").read_text(encoding="utf-8")
 
 
+SKILL = "skill"
+"""What stands for the budget in a Part of one skill."""
+
+
 @dataclass(frozen=True, slots=True)
 class Budgets:
     """How many bytes of each file go into the prompt."""
@@ -151,8 +155,14 @@ class ContextBuilder:
             self._part(shelf.user, "user", budgets.user),
             self._part(files.tools, "tools", budgets.tools),
             self._memory(shelf, shelf.notebook.section(budgets.memory)),
-            *([Part("skills", "", self._skills.section())] if scope.is_owner else []),
+            *(self._skill_parts() if scope.is_owner else []),
         ]
+
+    def _skill_parts(self) -> list[Part]:
+        """The index, and a part for each skill whose description is lost: nothing is shown of it."""
+        nothing = cut("", 0, "")
+        broken = (Part(one.file, SKILL, nothing, one.problem) for one in self._skills.broken())
+        return [Part("skills", "", self._skills.section()), *broken]
 
     def _compact_parts(self, shelf: Shelf) -> list[Part]:
         files, budgets = self._workspace, self._budgets

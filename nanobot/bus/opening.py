@@ -14,7 +14,7 @@ from nanobot.bus.rows import UnreadableError, decode
 from nanobot.bus.schema import CONTENT, make_tables
 from nanobot.errors import StoreError
 from nanobot.ports import Trouble
-from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER
+from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, set_mode
 
 _log = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ def _make_private(path: Path) -> None:
     for suffix in SUFFIXES:
         file = path.with_name(path.name + suffix)
         if file.exists():
-            file.chmod(PRIVATE_FILE)
+            set_mode(file, PRIVATE_FILE)
     descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 from nanobot.cli.doctor_memory import memory_checks
 from nanobot.cli.doctor_platforms import platform_checks
-from nanobot.cli.settings import config_path_of, home_of, language_here, loaded_of, workspace_of
+from nanobot.cli.settings import config_path_of, home_of, language_here, loaded_of, workspace_of, zone_findings
 from nanobot.cli.telling import tell
 from nanobot.errors import ConfigError
 
 if TYPE_CHECKING:  # what looks at sockets and files is not needed for `nanobot --help`
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from nanobot.config import Loaded, ModelPreset
@@ -65,7 +65,6 @@ def _checks(args: argparse.Namespace, loaded: "Loaded | ConfigError", language: 
 
     from nanobot.ops.checks import files, machine
     from nanobot.ops.doctor import Check
-    from nanobot.store.template import template_folder
 
     home, path = home_of(args), config_path_of(args)
     workspace = workspace_of(args) if isinstance(loaded, ConfigError) else loaded.config.workspace
@@ -73,7 +72,7 @@ def _checks(args: argparse.Namespace, loaded: "Loaded | ConfigError", language: 
         Check("doctor.python", machine.python),
         Check("doctor.terminal", lambda: machine.terminal(sys.stdout.encoding)),
         Check("doctor.config", lambda: _look_at_config(path, loaded)),
-        Check("doctor.workspace", lambda: files.workspace(workspace, template_folder())),
+        Check("doctor.workspace", lambda: _look_at_workspace(workspace)),
         Check("doctor.privacy", lambda: files.privacy((home.root, workspace))),
         Check("doctor.sessions", lambda: _look_at_sessions(workspace)),
         Check("doctor.memory", lambda: _look_at_memory(workspace, language)),
@@ -81,6 +80,31 @@ def _checks(args: argparse.Namespace, loaded: "Loaded | ConfigError", language: 
         Check("doctor.model", lambda: _look_at_model(args, loaded)),
         *platform_checks(args, language),
     ]
+
+
+def _look_at_workspace(root: "Path") -> "Iterator[Finding]":
+    from nanobot.agent.skills import Skills
+    from nanobot.ops.checks import files
+    from nanobot.store.documents import CachedDocuments
+    from nanobot.store.frontmatter import read_frontmatter
+    from nanobot.store.template import template_folder
+    from nanobot.workspace import Workspace
+
+    documents = CachedDocuments()
+    yield from files.workspace(root, template_folder(), lambda path: documents.look(path).problem or _garbled(path))
+    yield from files.skills(Skills(Workspace(root).skills, documents, read_frontmatter).broken())
+
+
+def _garbled(path: "Path") -> str:
+    """Where a text is not UTF-8; "" if it is, or says that it is UTF-16."""
+    from nanobot.store.text import is_utf16
+
+    data = path.read_bytes()
+    try:
+        data.decode("utf-16" if is_utf16(data) else "utf-8")
+    except UnicodeDecodeError as error:
+        return f"line {1 + data[: error.start].count(10)}"  # 10: a newline
+    return ""
 
 
 def _look_at_config(path: "Path", loaded: "Loaded | ConfigError") -> "Iterator[Finding]":
@@ -98,6 +122,7 @@ def _look_at_config(path: "Path", loaded: "Loaded | ConfigError") -> "Iterator[F
     if unset := unset_variables(loaded.root):
         yield warning("doctor.config_unset", keys=", ".join(unset))
     yield from _look_at_idle_keys(loaded)
+    yield from zone_findings(loaded)
     if files.is_open(path) and (secrets := literal_secrets(loaded)):
         yield warning("doctor.config_secret", keys=", ".join(secrets), path=path)
     for name, preset in loaded.config.models.items():
@@ -184,12 +209,16 @@ def _look_at_model(args: argparse.Namespace, loaded: "Loaded | ConfigError") -> 
             yield replace(finding, verdict=Verdict.WARNING) if spare else finding
 
 
-def _look_at_preset(preset: "ModelPreset") -> "Iterator[Finding]":
+def _look_at_preset(preset: "ModelPreset") -> "Iterable[Finding]":
     from pathlib import Path
 
     from nanobot.config import EMBEDDED
+    from nanobot.config.kinds import UnsetSecret
     from nanobot.ops.checks import endpoint, engine
+    from nanobot.ops.doctor import problem
 
+    if isinstance(preset.api_key, UnsetSecret):
+        return [problem("doctor.model_key_unset", error=preset.api_key.sentence)]
     if preset.base_url and preset.model:
         at = endpoint.Endpoint(preset.base_url, preset.model, preset.api_key, preset.extra_headers)
         return endpoint.endpoint(at)

@@ -11,6 +11,7 @@ from nanobot.workspace import Home
 if TYPE_CHECKING:  # reading the configuration is not free, and `nanobot --help` does without
     from nanobot.config import Config, Loaded
     from nanobot.i18n import Language
+    from nanobot.ops.doctor import Finding
 
 
 def home_of(args: Namespace) -> Home:
@@ -53,13 +54,24 @@ def language_here(configured: str) -> "Language":
 
 
 def idle_words(loaded: "Loaded") -> list[str]:
-    """What to say of keys that are set and have no effect yet, a line each; nothing if there are none."""
+    """What to say of keys that are set and have no effect yet, and of a TZ that has none, a line each."""
     from nanobot.config.describing import idle_keys
     from nanobot.i18n import say
 
     keys, language = idle_keys(loaded), language_here(loaded.config.language)
     told = [say("doctor.config_idle", language, keys=", ".join(keys), count=len(keys))] if keys else []
-    return [*told, say("doctor.config_no_limits", language)] if "limits" in keys else told
+    told += [say("doctor.config_no_limits", language)] if "limits" in keys else []
+    return told + [say(finding.sentence, language, **finding.values) for finding in zone_findings(loaded)]
+
+
+def zone_findings(loaded: "Loaded") -> "list[Finding]":
+    """That TZ is no time zone, if the time is told by it."""
+    from nanobot.config.values import zone_mistake
+    from nanobot.ops.doctor import warning
+
+    variable = os.environ.get("TZ", "")
+    better = "" if loaded.config.timezone else zone_mistake(variable)
+    return [warning("doctor.timezone_unknown", variable=variable, better=better)] if better else []
 
 
 def agreed(question: str) -> bool:

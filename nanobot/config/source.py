@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from nanobot.config.nodes import Items, Node, Place, Scalar, Table
-from nanobot.errors import ConfigError
+from nanobot.errors import ConfigError, yaml_advice
 
 _MOST_BYTES = 1 << 20
 _MOST_VALUES = 20_000  # aliases of aliases can stand for billions
@@ -161,18 +161,17 @@ def _no_keys(node: Node) -> NoReturn:
 def _explain(text: str, source: str, error: Any) -> str:
     mark = error.problem_mark or error.context_mark
     if mark is None:
-        return f"{source}: is not YAML: {error.problem}"
+        return f"{source}: is not YAML: {yaml_advice(error.problem)}"
     lines = text.splitlines() or [""]
     typed = lines[min(mark.line, len(lines) - 1)]
     where = f"{source}, line {mark.line + 1}"
     if "\t" in typed[: len(typed) - len(typed.lstrip())]:
         return f"{where}: is indented with a tab; YAML wants spaces"
     if "${" in typed:
-        return f'{where}: is not YAML: {error.problem}; put "${{…}}" into quotes inside of braces and brackets'
+        return f'{where}: is not YAML: put "${{…}}" into quotes inside of braces and brackets'
     if begins := _INDICATOR.search(typed[max(0, mark.column - 1) : mark.column + 1]):  # libyaml points behind some
         return f"{where}: a value that begins with {begins[0]} must stand in quotes"
     if error.context in _TO_BE_CLOSED:  # what was not closed is noticed later, somewhere
         began = f"{source}, line {error.context_mark.line + 1}"
-        return f"{began}: is not YAML: {error.problem} ({error.context} that begins here)"
-    context = f" ({error.context})" if error.context else ""
-    return f"{where}: is not YAML: {error.problem}{context}"
+        return f"{began}: is not YAML: {yaml_advice('unexpected end of stream')}, or a comma is missing"
+    return f"{where}: is not YAML: {yaml_advice(error.problem)}"

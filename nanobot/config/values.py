@@ -20,6 +20,10 @@ _SECRET_PART = re.compile(
 _CRON = re.compile(r"@(?:hourly|daily|midnight|weekly|monthly|yearly|annually)|\S+(?:\s+\S+){4}")
 
 
+_ZONE_LETTERS = r"(?:[A-Za-z]{3,}|<[A-Za-z0-9+-]{3,}>)"
+_ZONE_RULE = re.compile(rf"{_ZONE_LETTERS}[+-]?[0-9][0-9:]*(?:{_ZONE_LETTERS}.*)?")
+
+
 class Listen(NamedTuple):
     """Where a server listens."""
 
@@ -227,6 +231,23 @@ def without_secrets(address: str) -> str:
 def secrets_in(address: str) -> list[str]:
     """What `without_secrets` masks."""
     return [found[0].removeprefix(found[1] or found[2]) for found in _SECRET_PART.finditer(address)]
+
+
+def zone_mistake(variable: str) -> str:
+    """What TZ should be if it is no time zone: the C library then tells the time in UTC, and says nothing. Else "".
+
+    Besides names it knows rules such as CET-1CEST,M3.5.0,M10.5.0/3, and paths of files.
+    """
+    from pathlib import Path
+
+    name = variable.removeprefix(":")
+    if not name or _ZONE_RULE.fullmatch(name) or (name.startswith("/") and Path(name).is_file()):
+        return ""
+    try:
+        timezone().parse(name)
+    except UnfitError as error:
+        return str(error)
+    return ""
 
 
 def _zone_hint(typed: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nanobot.errors import StoreError
 from nanobot.ports import Found, Meant, Piece
-from nanobot.workspace import PRIVATE_FILE
+from nanobot.workspace import PRIVATE_FILE, set_mode
 
 _BEGINS = re.compile(r"\d{4}-\d{2}-\d{2}[ T]|\{")
 _TEMP = ".new"
@@ -72,7 +72,7 @@ def _rewrite(path: Path, meant: Meant) -> None:
         return
     temp = path.with_name(f"{path.name}{_TEMP}")
     with temp.open("wb") as file:
-        temp.chmod(PRIVATE_FILE)
+        set_mode(temp, PRIVATE_FILE)
         file.write("".join(kept).encode("utf-8", "surrogateescape"))
         file.flush()
         os.fsync(file.fileno())

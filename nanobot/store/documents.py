@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nanobot.ports import Document
 from nanobot.store.stamp import Stamp
-from nanobot.store.text import check_plain, decode, read_bytes
+from nanobot.store.text import check_plain, decode, is_binary, read_bytes
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +47,8 @@ class CachedDocuments:
     def _read(self, path: Path, kept: _Kept | None) -> Document:
         before = time.time_ns()
         data, info = read_bytes(path)
+        if is_binary(data):
+            raise ValueError("it is not a text file")
         stamp, text = Stamp.of(info), decode(data)
         if kept and kept.stamp == stamp and kept.document.text == text:
             document = kept.document  # it was read only because it had been too fresh to be sure

@@ -4,6 +4,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from nanobot.errors import yaml_advice
 from nanobot.ports import Frontmatter
 
 if TYPE_CHECKING:
@@ -66,4 +67,4 @@ def _explained(error: Exception) -> str:
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
     if mark is None or not problem:
         return str(error).splitlines()[0]
-    return f"line {mark.line + 2}: {problem}"  # the marks count from 0, below the first ---
+    return f"line {mark.line + 2}: {yaml_advice(problem)}"  # the marks count from 0, below the first ---

@@ -79,7 +79,8 @@ class WorkspaceLock:
         except OSError as error:
             raise WorkspaceError(
                 f"The workspace {self._root} cannot be locked ({error.strerror or error}: {self._path}). "
-                "It must be a folder that you may write to, on a file system that supports locks."
+                "It must be a folder that you may write to, on a file system that supports locks: "
+                "choose one on a disk of this machine with --workspace, or have the share mounted with locks."
             ) from error
         return self
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from nanobot.errors import StoreError
-from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER
+from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, set_mode
 
 _TRIES = 5
 _PAUSE = 0.05  # seconds; a virus scanner or an indexer lets go of a file after about that long
@@ -112,6 +112,17 @@ def remove_stale_temps(folder: Path) -> None:
                 path.unlink()
 
 
+def keeps_modes(folder: Path) -> bool:
+    """Whether the permissions of a file can be set in a folder, which is tried. Raises OSError."""
+    temp = _temp_beside(folder / "modes")
+    descriptor = _create(temp)
+    try:
+        return set_mode(descriptor, PRIVATE_FILE | 0o100) and set_mode(descriptor, PRIVATE_FILE)
+    finally:
+        os.close(descriptor)
+        temp.unlink(missing_ok=True)
+
+
 def sync(descriptor: int) -> None:
     """Return when the bytes are on the disk itself. On macOS fsync stops at the drive's cache (see its fsync(2))."""
     if sys.platform == "darwin":
@@ -157,7 +168,7 @@ def _write(temp: Path, data: bytes, mode: int) -> None:
     with os.fdopen(_create(temp), "wb") as file:
         file.write(data)
         file.flush()
-        os.fchmod(file.fileno(), mode)
+        set_mode(file.fileno(), mode)
         sync(file.fileno())
 
 

@@ -1,14 +1,17 @@
 """A workspace's first files."""
 
+import logging
 from importlib import resources
 from pathlib import Path
 
 from nanobot.errors import StoreError, WorkspaceError
-from nanobot.store.private import private_folder, remove_stale_temps, write_private
+from nanobot.store.private import keeps_modes, private_folder, remove_stale_temps, write_private
 from nanobot.store.state import read_state, write_state
 from nanobot.workspace import Workspace
 
 _NAME = "workspace_template"
+
+_log = logging.getLogger(__name__)
 
 
 def template_folder() -> Path:
@@ -33,6 +36,11 @@ def prepare(workspace: Workspace, template: Path) -> None:
             private_folder(folder)
             remove_stale_temps(folder)
         _install(workspace, template)
+        if not keeps_modes(workspace.state):
+            _log.warning(
+                "%s is on a file system that keeps no permissions of its own; who may read it, its mount decides",
+                workspace.root,
+            )
     except (OSError, StoreError) as error:
         raise WorkspaceError(
             f"The workspace {workspace.root} cannot be used: {error}. "

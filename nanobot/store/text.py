@@ -36,6 +36,11 @@ def is_utf16(data: bytes) -> bool:
     return data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
+def is_binary(data: bytes) -> bool:
+    """Whether it is no text: no editor writes a zero byte, but for UTF-16."""
+    return b"\0" in data and not is_utf16(data)
+
+
 def decode(data: bytes) -> str:
     """The text with plain newlines and without a byte order mark; a broken byte becomes a replacement character."""
     text = data.decode("utf-16" if is_utf16(data) else "utf-8-sig", "replace")

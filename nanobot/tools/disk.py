@@ -13,7 +13,7 @@ from typing import Literal
 
 from nanobot.errors import ToolError
 from nanobot.tools.paths import Place, Sandbox
-from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, is_hidden
+from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, is_hidden, set_mode
 
 MAX_FILE = 10_000_000
 """Bytes. What is larger is refused: it fits no context, and reading it would hold up everybody."""
@@ -183,7 +183,7 @@ def _write_at(folder: int, name: str, data: bytes, mode: int) -> None:
     try:
         with os.fdopen(os.open(draft, _CREATE, PRIVATE_FILE, dir_fd=folder), "wb") as file:
             file.write(data)
-            os.fchmod(file.fileno(), mode)
+            set_mode(file.fileno(), mode)
             file.flush()
             os.fsync(file.fileno())
         os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)

@@ -1,5 +1,6 @@
 """`nanobot doctor` sees what is wrong, says what to do, and gives no secret away."""
 
+import errno
 import json
 import os
 import shlex
@@ -331,6 +332,117 @@ def test_a_workspace_that_cannot_be_written_is_a_problem(home: Path) -> None:
     assert [f.sentence for f in files.workspace(home / "workspace", template_folder())] == [
         "doctor.workspace_read_only"
     ]
+
+
+@pytest.mark.parametrize("name", ["SOUL.md", "USER.md", "AGENTS.md", "TOOLS.md", "memory/MEMORY.md"])
+def test_what_is_always_read_is_tried(name: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = home / "workspace" / name
+    path.unlink()
+    for data, verdict, says in (
+        (None, "[problem]", "it is a folder"),
+        (b"\x89PNG\0\0", "[problem]", "it is not a text file"),
+        ("一\n二".encode("gbk"), "[warning]", "is not UTF-8 (line 2)"),
+        ("二\n".encode("utf-16"), "", ""),
+    ):
+        if data is None:
+            path.mkdir()
+        else:
+            path.write_bytes(data)
+        main(["doctor"])
+        told = [line for line in capsys.readouterr().out.splitlines() if str(path) in line]
+        assert [says in line and verdict in line for line in told] == [True] * bool(says)
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def test_a_skill_whose_description_is_lost_is_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    skills = home / "workspace" / "skills"
+    for name, head in {
+        "good": "description: tea",
+        "bad": "description: brew: tea: hot",
+        "open": "description: [a",
+    }.items():
+        (skills / name).mkdir(parents=True)
+        (skills / name / "SKILL.md").write_text(f"---\n{head}\n---\nBody\n", encoding="utf-8")
+    main(["doctor"])
+    told = [line for line in capsys.readouterr().out.splitlines() if "description of the skill" in line]
+    assert len(told) == 2
+    assert "skills/bad/SKILL.md" in told[0]
+    assert "line 2: a value that holds a colon must stand in quotes" in told[0]
+    assert "skills/open/SKILL.md" in told[1]
+
+
+@pytest.mark.usefixtures("home")
+def test_a_file_system_without_locks_is_a_problem(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def flock(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    assert main(["doctor"]) == 1
+    told = capsys.readouterr().out
+    assert "is on a file system without locks (No locks available)" in told
+    assert "can be written" not in told
+    assert main(["chat", "-m", "hi"]) == 1
+    assert "choose one on a disk of this machine with --workspace" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("bindfs") is None, reason="bindfs is not installed")
+def test_a_file_system_that_keeps_no_permissions_serves(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, mount = tmp_path / "source", tmp_path / "mount"
+    source.mkdir(mode=0o755)
+    mount.mkdir()
+    if subprocess.run(["bindfs", "--chmod-deny", source, mount], capture_output=True, check=False).returncode:
+        pytest.skip("this machine mounts nothing here")
+    try:
+        workspace = mount / "workspace"
+        assert main(["chat", "-m", "/remember I like tea", "--workspace", str(workspace)]) == 0
+        assert "tea" in (workspace / "memory" / "MEMORY.md").read_text(encoding="utf-8")
+        capsys.readouterr()
+        main(["memory", "log", "--workspace", str(workspace)])
+        assert "tea" in capsys.readouterr().out
+        main(["doctor", "--workspace", str(workspace)])
+        told = capsys.readouterr().out
+        assert "keeps no permissions of its own" in told
+        assert str(workspace) in told
+    finally:
+        subprocess.run(["fusermount", "-u", mount], check=True)
+    log = (home / "nanobot.log").read_text(encoding="utf-8")
+    assert log.count("keeps no permissions of its own") <= 2  # once for each command that writes there
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(
+    ("variable", "says"),
+    [
+        ("Europe/Berln", "such as Europe/Berlin"),
+        ("Mars/Olympus", "TZ is Mars/Olympus"),
+        ("Europe/Berlin", ""),
+        (":Asia/Tokyo", ""),
+        ("CET-1CEST,M3.5.0,M10.5.0/3", ""),
+        ("<+0330>-3:30", ""),
+        ("", ""),
+    ],
+)
+def test_a_tz_that_is_no_zone_is_told(
+    variable: str, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TZ", variable)
+    main(["config", "check"])
+    told = capsys.readouterr().out
+    assert says in told
+    assert ("no time zone" in told) == bool(says)
+
+
+def test_a_key_whose_variable_is_not_set_is_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    models = {"main": {"base_url": "http://127.0.0.1:9/v1", "model": "m", "api_key": "${NO_SUCH_KEY_HERE}"}}
+    (home / "config.yaml").write_text(json.dumps({"models": models}), encoding="utf-8")
+    assert main(["doctor"]) == 1
+    told = capsys.readouterr().out
+    assert "The key of the model is missing" in told
+    assert "the environment has no NO_SUCH_KEY_HERE" in told
 
 
 def test_what_others_can_read_is_counted_once(home: Path, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from prompt_toolkit.output.defaults import create_output
 from prompt_toolkit.utils import is_dumb_terminal
 
 from nanobot.channels.terminal.clean import typed
-from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER
+from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, set_mode
 
 _PROMPT = "> "
 _MENU_LINES = 6
@@ -189,7 +189,7 @@ def _history(path: Path) -> History:
     try:
         path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         path.touch(mode=PRIVATE_FILE)
-        path.chmod(PRIVATE_FILE)
+        set_mode(path, PRIVATE_FILE)
     except OSError:
         return InMemoryHistory()
     return _History(path)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nanobot.errors import StoreError
 from nanobot.ports import Found, Meant, Piece
-from nanobot.workspace import PRIVATE_FILE
+from nanobot.workspace import PRIVATE_FILE, set_mode
 
 _FORGET = "/forget"
 _TEMP = ".new"
@@ -44,7 +44,7 @@ class ErasableTyped:
         temp = self._path.with_name(f"{self._path.name}{_TEMP}")
         try:  # a terminal that is open opens the file anew for each line
             with temp.open("wb") as file:
-                temp.chmod(PRIVATE_FILE)
+                set_mode(temp, PRIVATE_FILE)
                 file.write("".join(kept).encode("utf-8", "surrogateescape"))
                 file.flush()
                 os.fsync(file.fileno())

@@ -1,18 +1,26 @@
 """Checks of what lies on the disk: the workspace, and who may read it."""
 
+import fcntl
 import os
 import shlex
-from collections.abc import Iterable, Iterator
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from nanobot.ops.doctor import Finding, ok, problem, warning
-from nanobot.workspace import Workspace
+from nanobot.workspace import Workspace, set_mode
 
 _OTHERS = 0o077
 
+GARBLED = "line "
+"""How the reason begins for which a file is a text, but not all of it can be read."""
 
-def workspace(root: Path, template: Path) -> Iterator[Finding]:
-    """Whether the workspace is there, can be written, and has the files that shape the bot.
+Look = Callable[[Path], str]
+"""Reads a file as the bot does, and returns why that does not work; "" if it does."""
+
+
+def workspace(root: Path, template: Path, look: Look = lambda _: "") -> Iterator[Finding]:
+    """Whether the workspace is there, can be used, and has the files that shape the bot; all of it is tried.
 
     What its owner removed never comes back by itself; `template` has fresh ones.
     """
@@ -32,11 +40,46 @@ def workspace(root: Path, template: Path) -> Iterator[Finding]:
     if not os.access(root, os.R_OK | os.W_OK | os.X_OK):
         yield problem("doctor.workspace_read_only", path=root)
         return
-    yield ok("doctor.workspace_ok", path=root)
-    wanted = (space.soul, space.user, space.agents, space.tools, space.memory_file)
-    for name in (path.relative_to(root) for path in wanted if not path.exists()):
-        fetch = shlex.join(["install", "-m", "600", str(template / name), str(root / name)])
-        yield warning("doctor.workspace_file", file=name, fetch=fetch)
+    tried = list(_tried(root))
+    yield from tried or [ok("doctor.workspace_ok", path=root)]
+    for path in (space.soul, space.user, space.agents, space.tools, space.memory_file):
+        name = path.relative_to(root)
+        fetch = shlex.join(["install", "-m", "600", str(template / name), str(path)])
+        if not path.exists():
+            yield warning("doctor.workspace_file", file=name, fetch=fetch)
+        elif reason := look(path):
+            garbled = reason.startswith(GARBLED)
+            says = warning("doctor.file_garbled", path=path, problem=reason) if garbled else None
+            yield says or problem("doctor.file_unusable", path=path, problem=reason, fetch=fetch)
+
+
+def _tried(root: Path) -> Iterator[Finding]:
+    """What a process that writes there would meet: a file is written, locked and given a mode, and removed."""
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=".nanobot-doctor-", dir=root)
+    except OSError as error:
+        yield problem("doctor.workspace_unwritable", path=root, error=error.strerror or error)
+        return
+    try:
+        os.write(descriptor, b"doctor")
+        os.fsync(descriptor)
+        if not (set_mode(descriptor, 0o700) and set_mode(descriptor, 0o600)):
+            yield warning("doctor.workspace_no_modes", path=root)
+    except OSError as error:
+        yield problem("doctor.workspace_unwritable", path=root, error=error.strerror or error)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        yield problem("doctor.workspace_no_locks", path=root, error=error.strerror or error)
+    finally:
+        os.close(descriptor)
+        Path(name).unlink(missing_ok=True)
+
+
+def skills(broken: Iterable[tuple[str, str]]) -> Iterator[Finding]:
+    """The skills whose description is lost: their file, and why."""
+    for file, reason in broken:
+        yield warning("doctor.skill_unusable", file=file, problem=reason)
 
 
 def is_open(path: Path) -> bool:

@@ -1,5 +1,6 @@
 """Where the socket is."""
 
+import errno
 import os
 import shutil
 import socket
@@ -9,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from nanobot.errors import WorkspaceError
-from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, Workspace
+from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, Workspace, set_mode
 
 LONGEST_PATH = 100
 """Bytes of a socket's path that every system takes (Linux 108, macOS 104, with the NUL at the end)."""
@@ -38,12 +39,18 @@ def _bound(workspace: Workspace) -> socket.socket:
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         made.bind(os.fspath(path))
-        path.chmod(PRIVATE_FILE)  # before it listens, so that nobody else is ever let in
+        _make_private(path)  # before it listens, so that nobody else is ever let in
         made.listen()
     except BaseException:
         made.close()
         raise
     return made
+
+
+def _make_private(path: Path) -> None:
+    """Others must not be able to write to it: that is how one connects."""
+    if not set_mode(path, PRIVATE_FILE) and path.stat().st_mode & 0o022:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
 
 def removed(workspace: Workspace) -> None:

@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from subprocess import PIPE, TimeoutExpired
 from threading import Thread
@@ -16,6 +17,8 @@ from git.cmd import Git
 from git.exc import GitCommandError
 
 from nanobot.errors import VersionError
+from nanobot.store.private import keeps_modes, write_private
+from nanobot.workspace import PRIVATE_FOLDER
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +43,6 @@ _PINNED = (
     "core.safecrlf=false",
     "core.quotePath=false",
     "core.bare=false",
-    "core.sharedRepository=0600",
     "core.fsync=committed,reference",
     "core.commitGraph=false",
     "core.multiPackIndex=false",
@@ -74,7 +76,15 @@ def program() -> str | None:
 
 
 def initialise(folder: Path) -> None:
-    """Make an empty repository in a folder of this name. Raises VersionError."""
+    """Make an empty repository in a folder of this name. Raises VersionError, and OSError.
+
+    `git init` gives modes to what it makes, and fails where the file system refuses that: there it is made by hand.
+    """
+    if not _keeps_modes(folder.parent):
+        for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags"):
+            (folder / name).mkdir(PRIVATE_FOLDER, parents=True)
+        write_private(folder / "HEAD", "ref: refs/heads/main\n")
+        return
     command = ("init", "--quiet", "--template=", "--object-format=sha1", "--initial-branch=main")
     with Repository(folder, folder.parent) as repo:
         repo.run(*command)
@@ -96,7 +106,8 @@ class Repository:
         self.work_tree = work_tree
         self._git = Git(str(work_tree))
         self._reader: Git.AutoInterrupt | None = None
-        pins = [part for pin in _PINNED for part in ("-c", pin)]
+        shared = f"core.sharedRepository={'0600' if _keeps_modes(work_tree) else 'umask'}"
+        pins = [part for pin in (*_PINNED, shared) for part in ("-c", pin)]
         variables = [f"{name}={value}" for name, value in _environment(git_dir, work_tree).items()]
         self._prefix = ["/usr/bin/env", "-i", *variables, found, "--no-pager", "--literal-pathspecs", *pins]
 
@@ -216,6 +227,20 @@ def _rows(output: bytes) -> Iterator[tuple[str, str, str, str]]:
         head, _, path = row.partition("\t")
         mode, kind, name = head.split(" ")
         yield mode, kind, name, path
+
+
+def _keeps_modes(folder: Path) -> bool:
+    """Whether git can give files a mode there."""
+    try:
+        return _tried(folder, folder.stat().st_dev)
+    except OSError:  # a disk that is full, or nothing may be written: whatever it is, git meets it and says so
+        return True
+
+
+@cache
+def _tried(folder: Path, _device: int) -> bool:
+    """Once for each folder, and again if another disk is mounted there. Raises OSError."""
+    return keeps_modes(folder)
 
 
 def _environment(git_dir: Path, work_tree: Path) -> dict[str, str]:
