@@ -379,6 +379,7 @@ def test_a_file_system_without_locks_is_a_problem(
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr("fcntl.flock", flock)
+    monkeypatch.setattr("sys.stdin", None)
     assert main(["doctor"]) == 1
     told = capsys.readouterr().out
     assert "is on a file system without locks (No locks available)" in told
@@ -389,8 +390,9 @@ def test_a_file_system_without_locks_is_a_problem(
 
 @pytest.mark.skipif(shutil.which("bindfs") is None, reason="bindfs is not installed")
 def test_a_file_system_that_keeps_no_permissions_serves(
-    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr("sys.stdin", None)
     source, mount = tmp_path / "source", tmp_path / "mount"
     source.mkdir(mode=0o755)
     mount.mkdir()
