@@ -18,6 +18,7 @@ from typing import Literal
 
 LLMErrorKind = Literal[
     "auth",  # the key is wrong, missing or not allowed to
+    "unset",  # the variable that holds the key is not set here
     "model",  # no such model, or no such endpoint
     "quota",  # paid quota used up
     "rate_limit",  # too many requests; retry_after may say for how long

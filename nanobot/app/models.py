@@ -1,13 +1,15 @@
 """The models, as configured."""
 
+import logging
 from functools import cache, partial
 from pathlib import Path
 
 from nanobot.agent.models import Models
 from nanobot.config import EMBEDDED, Config, ModelPreset, chosen, known, presets
+from nanobot.errors import ConfigError
 from nanobot.llm.dialect import ModelDialects
 from nanobot.llm.endpoint import Endpoint
-from nanobot.llm.fallback import Fallback
+from nanobot.llm.fallback import Fallback, UnsetModel
 from nanobot.llm.local import WINDOW as LOCAL_WINDOW
 from nanobot.llm.local import LocalModel
 from nanobot.llm.openai import OpenAIModel
@@ -16,6 +18,8 @@ from nanobot.store.models import SessionModels
 from nanobot.store.sessions import REPLAY_BYTES
 from nanobot.store.state import read_state, write_state
 from nanobot.workspace import Home, Workspace
+
+log = logging.getLogger(__name__)
 
 OUTPUT = 8000
 """Tokens kept free for an answer where the configuration does not say, at most a quarter of the window."""
@@ -47,9 +51,20 @@ def build_models(config: Config, home: Home, workspace: Workspace, clock: Clock)
         return _model(name, configured[name], workspace, clock, dialects)
 
     def make(name: str) -> LLM:
-        """The preset, and those that are asked when it fails."""
-        models = [model(each) for each in dict.fromkeys([name, *config.fallbacks])]
-        return Fallback(models, clock) if len(models) > 1 else models[0]
+        """The preset, and those that are asked when it fails. Raises ConfigError if no key of theirs is set here."""
+        made: list[LLM] = []
+        unset: list[ConfigError] = []
+        names = list(dict.fromkeys([name, *config.fallbacks]))
+        for each in names:
+            try:
+                made.append(model(each))
+            except ConfigError as error:
+                log.warning("%s is passed over: %s", each, error)
+                unset.append(error)
+                made.append(UnsetModel(ModelInfo(each, configured[each].model or each, WINDOW, OUTPUT), str(error)))
+        if len(unset) == len(names):
+            raise unset[0]
+        return Fallback(made, clock) if len(made) > 1 else made[0]
 
     return Models({name: partial(make, name) for name in configured}, chosen(config, home), SessionModels(workspace))
 

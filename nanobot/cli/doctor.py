@@ -214,12 +214,16 @@ def _look_at_preset(preset: "ModelPreset") -> "Iterable[Finding]":
 
     from nanobot.config import EMBEDDED
     from nanobot.config.kinds import UnsetSecret
+    from nanobot.llm.endpoint import Endpoint
     from nanobot.ops.checks import endpoint, engine
     from nanobot.ops.doctor import problem
 
     if isinstance(preset.api_key, UnsetSecret):
         return [problem("doctor.model_key_unset", error=preset.api_key.sentence)]
     if preset.base_url and preset.model:
-        at = endpoint.Endpoint(preset.base_url, preset.model, preset.api_key, preset.extra_headers)
+        way = Endpoint(base_url=preset.base_url)
+        at = endpoint.Endpoint(
+            preset.base_url, preset.model, preset.api_key, preset.extra_headers, way.is_local, way.proxy_variable
+        )
         return endpoint.endpoint(at)
     return engine.engine(None if preset.gguf in (None, EMBEDDED) else Path(preset.gguf))

@@ -7,6 +7,7 @@ from nanobot.agent.agent import Agent, too_long, unreadable
 from nanobot.agent.models import Models
 from nanobot.authority import Role
 from nanobot.commands.router import Answer, Call, Command, Router, parse
+from nanobot.errors import ConfigError
 from nanobot.lanes import Lanes
 from nanobot.memory.consolidator import Archiving
 from nanobot.memory.setbacks import Setback, cause
@@ -128,6 +129,10 @@ def model_command(models: Models) -> Command:
             meant = get_close_matches(call.argument, models.names, n=1)
             names = ", ".join(meant or models.names)
             return Answer(call.say("command.no_such_model", name=call.argument, names=names), failed=True)
+        try:
+            models.named(call.argument)
+        except ConfigError as error:
+            return Answer(str(error), failed=True)
         await models.choose(key, call.argument)
         return Answer(call.say("command.model_chosen", name=call.argument, model=models.get(key)[0].info.model))
 

@@ -18,6 +18,7 @@ LONGEST_REST = 600.0
 
 _DOWN: tuple[LLMErrorKind, ...] = (
     "auth",
+    "unset",
     "model",
     "quota",
     "rate_limit",
@@ -37,6 +38,21 @@ class _Rest:
     error: LLMError
 
 
+class UnsetModel:
+    """A preset whose key stands in a variable that is not set here; fulfils the port LLM by saying so."""
+
+    def __init__(self, info: ModelInfo, sentence: str) -> None:
+        self.info = info
+        self._sentence = sentence
+
+    def warm(self) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+    async def complete(self, request: Request, stream: Stream) -> Reply:
+        raise LLMError("unset", self._sentence, retry_after=LONGEST_REST, model=self.info.preset, said=self._sentence)
+
+
 class Fallback:
     """Fulfils the port LLM by asking the first of several models, and the next one when it fails.
 
@@ -53,12 +69,16 @@ class Fallback:
 
     @property
     def info(self) -> ModelInfo:
-        """The first one's: the conversation is made to fit it."""
-        return self._models[0].info
+        """That of the first that can be asked: the conversation is made to fit it."""
+        return self._first.info
 
     def warm(self) -> None:
         """Only the first: the others are asked seldom."""
-        self._models[0].warm()
+        self._first.warm()
+
+    @property
+    def _first(self) -> LLM:
+        return next((model for model in self._models if not isinstance(model, UnsetModel)), self._models[0])
 
     async def aclose(self) -> None:
         for model in self._models:

@@ -21,20 +21,23 @@ LONGEST_WAIT = 60.0
 """Seconds; who is to wait longer, comes again another time."""
 
 _OF_THE_MODEL: tuple[LLMErrorKind, ...] = (
-    "auth", "model", "quota", "rate_limit", "network", "timeout", "server", "engine"
+    "auth", "unset", "model", "quota", "rate_limit", "network", "proxy", "timeout", "server", "engine"
 )  # fmt: skip
 """Failures that do not depend on what is asked: other sessions would meet them, too."""
 
 _CAUSES: Mapping[LLMErrorKind, str] = {
     "auth": "no_access",
+    "unset": "no_access",
     "model": "no_access",
     "quota": "no_quota",
     "rate_limit": "busy",
     "server": "busy",
     "timeout": "unreachable",
     "network": "unreachable",
+    "proxy": "unreachable",
     "engine": "no_access",
     "context": "unusable",
+    "output": "unusable",
     "request": "unusable",
     "filtered": "unusable",
     "empty": "unusable",

@@ -127,6 +127,22 @@ def test_when_all_is_well_it_says_so(
     assert "s3cret" not in said
 
 
+def test_a_proxy_does_not_hide_a_server_on_this_machine_and_is_named_before_others(
+    home: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = serve(models=LISTED)
+    configure(home, server)
+    monkeypatch.setenv("KEY", "s3cret")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(["doctor"]) == 0
+    path = home / "config.yaml"
+    path.write_text(path.read_text().replace(server.url, "http://model.invalid/v1"))
+    assert main(["doctor"]) == 1
+    assert "leads through the proxy that the variable http_proxy names" in capsys.readouterr().out
+
+
 def test_a_key_that_is_refused_is_a_problem_and_is_not_shown(
     home: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -330,6 +330,36 @@ class TestEndsThatAreNone:
         assert growing.finished
 
 
+class TestProxy:
+    async def test_a_server_on_this_machine_is_asked_without_the_proxy_of_the_environment(
+        self, make_model: MakeModel, server: FakeOpenAI, watcher: Watcher, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, "http://127.0.0.1:9")
+        server.will(say("here"))
+        assert (await make_model(server.base_url).complete(question(), watcher)).text == "here"
+
+    @pytest.mark.parametrize(
+        ("variable", "bypass", "kind"),
+        [("http_proxy", "", "proxy"), ("ALL_PROXY", "", "proxy"), ("http_proxy", "model.invalid", "network")],
+    )
+    async def test_a_way_through_a_proxy_is_named_when_it_is_broken(
+        self,
+        make_model: MakeModel,
+        watcher: Watcher,
+        monkeypatch: pytest.MonkeyPatch,
+        variable: str,
+        bypass: str,
+        kind: LLMErrorKind,
+    ) -> None:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "NO_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv(variable, "http://127.0.0.1:9")
+        monkeypatch.setenv("no_proxy", bypass)
+        error = await failing(make_model("http://model.invalid/v1", attempts=1), watcher)
+        assert (error.kind, error.said) == (kind, variable if kind == "proxy" else "")
+
+
 class TestUnreachable:
     async def test_a_refused_connection_is_tried_again_and_then_named(
         self, make_model: MakeModel, unused_tcp_port: int, watcher: Watcher

@@ -1,13 +1,19 @@
 """When one model fails, the next one is asked."""
 
 import asyncio
+from dataclasses import replace
+from pathlib import Path
 from typing import get_args
 
 import pytest
 
-from nanobot.errors import LLMError, LLMErrorKind
-from nanobot.llm.fallback import LONGEST_REST, REST, Fallback
+from nanobot.app.models import build_models
+from nanobot.config import Config, ModelPreset
+from nanobot.config.kinds import UnsetSecret
+from nanobot.errors import ConfigError, LLMError, LLMErrorKind
+from nanobot.llm.fallback import LONGEST_REST, REST, Fallback, UnsetModel
 from nanobot.ports import ModelInfo, Reply, Request, Stream
+from nanobot.workspace import Home, Workspace
 from tests.fakes.clock import FakeClock
 from tests.llm.watching import Watcher, question
 
@@ -140,3 +146,23 @@ async def test_cancelling_asks_nobody_else(clock: FakeClock, watcher: Watcher) -
     with pytest.raises(asyncio.CancelledError):
         await task
     assert [model.asked for model in models] == [1, 0]
+
+
+async def test_a_model_whose_key_is_not_set_is_passed_over(clock: FakeClock, watcher: Watcher) -> None:
+    unset = UnsetModel(ModelInfo("main", "big", 8_000, 1_000), "KEY is not set")
+    spare = Model("spare", "yes", window=4_000)
+    fallback = Fallback([unset, spare], clock)
+    assert fallback.info is spare.info, "the conversation fits the one that answers"
+    for _ in range(3):
+        assert (await fallback.complete(question(), watcher)).model == "spare"
+    assert watcher.fallbacks == [("spare", "unset")], "said once, not with each question"
+
+
+def test_models_without_a_key_here_are_made_only_beside_one_that_can_be_asked(tmp_path: Path) -> None:
+    main = ModelPreset(base_url="http://h/v1", model="big", api_key=UnsetSecret.because("set KEY"))
+    spare = ModelPreset(base_url="http://h/v1", model="small")
+    place = Home(tmp_path), Workspace(tmp_path), FakeClock()
+    config = Config(models={"main": main, "spare": spare}, model="main", fallbacks=("spare",))
+    assert build_models(config, *place).get("cli:x")[0].info.preset == "spare"
+    with pytest.raises(ConfigError, match="set KEY"):
+        build_models(replace(config, fallbacks=()), *place).get("cli:x")

@@ -19,12 +19,17 @@ _NOT_THERE = (404, 405)
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An OpenAI-compatible endpoint, and the model wanted there."""
+    """An OpenAI-compatible endpoint, and the model wanted there.
+
+    One that `is_local` is asked without any proxy; `proxy` is the variable that names one on the way to others.
+    """
 
     base_url: str
     model: str
     api_key: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    is_local: bool = False
+    proxy: str = ""
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -43,7 +48,8 @@ def endpoint(at: Endpoint, seconds: float = _SECONDS) -> Iterator[Finding]:
             tiny = {"model": at.model, "max_tokens": 1, "messages": [{"role": "user", "content": "Hi"}]}
             status, body = _ask(at, "/chat/completions", tiny, seconds)
     except (OSError, HTTPException) as error:
-        yield problem("doctor.model_unreachable", **values, error=_reason(error))
+        way = "doctor.model_behind_proxy" if at.proxy else "doctor.model_unreachable"
+        yield problem(way, **values, error=_reason(error), variable=at.proxy)
         return
     yield _judge(status, body, values)
 
@@ -55,7 +61,8 @@ def _ask(at: Endpoint, path: str, body: object, seconds: float) -> tuple[int, by
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(at.base_url + path, data, headers)  # noqa: S310 - the configuration allows http(s)
     try:
-        with urllib.request.build_opener(_NoRedirects).open(request, timeout=seconds) as answer:
+        direct = [urllib.request.ProxyHandler({})] if at.is_local else []
+        with urllib.request.build_opener(_NoRedirects, *direct).open(request, timeout=seconds) as answer:
             return answer.status, answer.read(_MOST_BYTES)
     except urllib.error.HTTPError as error:
         with error:
