@@ -119,6 +119,7 @@ class LLMError(NanobotError):
         partial: str = "",
         model: str = "",
         said: str = "",
+        limit: str = "",
     ) -> None:
         """Say what happened.
 
@@ -128,6 +129,7 @@ class LLMError(NanobotError):
             retry_after: seconds after which a new attempt makes sense, where the endpoint said so.
             partial: the text that had arrived when every attempt broke off (kind "cut").
             model: the preset that failed.
+            limit: the setting whose time was over (kind "timeout").
             said: the endpoint's own words, without secrets; of kind "proxy" the variable that names the proxy.
         """
         super().__init__(f"{kind}: {detail}" if detail else kind)
@@ -137,6 +139,7 @@ class LLMError(NanobotError):
         self.partial = partial
         self.model = model
         self.said = said
+        self.limit = limit
 
 
 _NEVER_CLOSED = "what opens here, a quotation mark, a bracket or a brace, is never closed"

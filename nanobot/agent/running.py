@@ -182,7 +182,14 @@ class RunningTurn:
         if not error.partial.strip():
             minutes = max(1, round((error.retry_after or 60) / 60))
             said = error.said[:SAID].strip() + (" …" if len(error.said) > SAID else "") or "?"
-            return await self.refused(f"model.{error.kind}", minutes=minutes, model=model, said=said, log=log_file())
+            return await self.refused(
+                f"model.{error.kind}",
+                minutes=minutes,
+                model=model,
+                said=said,
+                log=log_file(),
+                limit=error.limit or "timeout",
+            )
         await self.record(Message(role="assistant", content=error.partial, incomplete="cut"))
         await self._conversation.end(self._turn.id, "failed")
         return self._answer(error.partial, model, cut=True)

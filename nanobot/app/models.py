@@ -8,7 +8,7 @@ from nanobot.agent.models import Models
 from nanobot.config import EMBEDDED, Config, ModelPreset, chosen, known, presets
 from nanobot.errors import ConfigError
 from nanobot.llm.dialect import ModelDialects
-from nanobot.llm.endpoint import Endpoint
+from nanobot.llm.endpoint import Endpoint, is_near
 from nanobot.llm.fallback import Fallback, UnsetModel
 from nanobot.llm.local import WINDOW as LOCAL_WINDOW
 from nanobot.llm.local import LocalModel
@@ -26,6 +26,12 @@ OUTPUT = 8000
 
 WINDOW = 32_000
 """Tokens that a model is taken to read where the configuration does not say."""
+
+TIMEOUT, IDLE_TIMEOUT = 120.0, 45.0
+"""Seconds for an attempt, and without progress in it, where the configuration does not say."""
+
+TIMEOUT_NEAR, FIRST_TIMEOUT_NEAR = 600.0, 300.0
+"""The same for a machine at home, and until it begins: it may load the model first, and it reads slowly."""
 
 BYTES_PER_TOKEN = 16
 """More than any text has that is worth replaying; a session is read from its end as far as this reaches."""
@@ -83,14 +89,16 @@ def _model(name: str, preset: ModelPreset, workspace: Workspace, clock: Clock, d
     )
     if preset.gguf is not None:
         return LocalModel(info, None if preset.gguf == EMBEDDED else Path(preset.gguf), clock, preset.temperature)
+    near = is_near(preset.base_url or "")
     endpoint = Endpoint(
         base_url=preset.base_url or "",
         api_key=known(preset.api_key),
         temperature=preset.temperature,
         extra_headers={name: known(value) for name, value in preset.extra_headers.items()},
         extra_body=preset.extra_body,
-        timeout=preset.timeout,
-        idle_timeout=preset.idle_timeout,
+        timeout=preset.timeout or (TIMEOUT_NEAR if near else TIMEOUT),
+        idle_timeout=preset.idle_timeout or IDLE_TIMEOUT,
+        first_timeout=preset.idle_timeout or (FIRST_TIMEOUT_NEAR if near else IDLE_TIMEOUT),
         attempts=preset.attempts,
         max_output=preset.max_output,
     )

@@ -44,8 +44,14 @@ class ModelPreset:
         "full, or compact for small models (short prompt, no tools); if left out, compact for a GGUF file only.",
     )
     vision: bool = key(v.flag(), False, "Whether it can look at pictures.")
-    timeout: float = key(v.duration("1s", "1h"), 120.0, "How long one request may take.")
-    idle_timeout: float = key(v.duration("1s", "1h"), 45.0, "How long an answer may stand still.")
+    timeout: float | None = optional(
+        v.duration("1s", "1h"),
+        "How long one request may take; if left out, 2m, or 10m of a server in a private network.",
+    )
+    idle_timeout: float | None = optional(
+        v.duration("1s", "1h"),
+        "How long an answer may stand still; if left out, 45s, and 5m before a server in a private network begins.",
+    )
     attempts: int = key(v.whole(1, 20, 4), 4, "How often a request is tried when the endpoint cannot answer.")
     extra_headers: Mapping[str, str] = key(MapOf(v.hidden("text")), {}, "HTTP headers that are sent along.")
     extra_body: Mapping[str, object] = key(

@@ -39,6 +39,8 @@ class GrowingAnswer:
         self._extra: Json = {}
         self.begun = False
         """Whether anything has arrived that is part of an answer."""
+        self.grows = False
+        """Whether anything has arrived that the model wrote, be it reasoning."""
 
     @property
     def finished(self) -> bool:
@@ -109,6 +111,7 @@ class GrowingAnswer:
         if isinstance(delta, Mapping):
             is_piece = self._add_delta(delta)
             has_thoughts = any(delta.get(name) for name in _THOUGHTS)
+            self.grows = self.grows or is_piece or has_thoughts
             went_on = self.has_finish and (is_piece or has_thoughts)
             self._doubted = self._doubted or went_on or (bool(finish) and has_thoughts and not is_piece)
         elif isinstance(message, Mapping) and not self.begun:  # behind deltas it would only repeat them

@@ -27,9 +27,10 @@ _KEY_LIKE = r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|AIza)[-_]?[\w-]{16,}|(?<=Bearer )\S+"
 class Endpoint:
     """Where a model is asked, and how patiently.
 
-    `timeout` is for one attempt as a whole, `idle_timeout` for the time without progress in it,
-    both in seconds; `attempts` are all requests that one question may cost. `max_output` in tokens;
-    None leaves it, like the temperature, to the endpoint.
+    `timeout` is for one attempt as a whole, `idle_timeout` for the time without progress in it, and
+    `first_timeout` for that before the model writes anything (None: as idle_timeout), all in seconds;
+    `attempts` are all requests that one question may cost. `max_output` in tokens; None leaves it, like
+    the temperature, to the endpoint.
     """
 
     base_url: str
@@ -39,6 +40,7 @@ class Endpoint:
     extra_body: Mapping[str, object] = field(default_factory=dict)
     timeout: float = 120.0
     idle_timeout: float = 45.0
+    first_timeout: float | None = None
     attempts: int = 4
     max_output: int | None = None
 
@@ -64,6 +66,17 @@ class Endpoint:
             return ""
         names = (f"{self.base_url.partition(':')[0].lower()}_proxy", "all_proxy")
         return next((given for name in names for given in (name, name.upper()) if os.environ.get(given)), "")
+
+
+def is_near(base_url: str) -> bool:
+    """Whether an address is of a machine at home: this one, or one in a private network. Such are slow to begin."""
+    from ipaddress import ip_address  # slow to import
+
+    host = host_of(base_url)
+    try:
+        return ip_address(host).is_private
+    except ValueError:
+        return "." not in host or host.endswith((".localhost", ".local", ".lan", ".internal", ".home.arpa", ".ts.net"))
 
 
 class Connection:

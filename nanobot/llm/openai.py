@@ -137,7 +137,9 @@ class OpenAIModel:
         answer = GrowingAnswer(visible, request.tools)
         try:
             async with (
-                time_limit(self._clock, self._endpoint.timeout, self._endpoint.idle_timeout) as limit,
+                time_limit(
+                    self._clock, self._endpoint.timeout, self._endpoint.idle_timeout, self._endpoint.first_timeout
+                ) as limit,
                 self._connection.ask(self._info.model, body) as chunks,
             ):
                 await self._read(chunks, answer, limit)
@@ -175,10 +177,10 @@ class OpenAIModel:
     async def _take(self, events: AsyncGenerator[Json], answer: GrowingAnswer, limit: Limit) -> None:
         """Let the answer grow to what may be believed to be its end, or to the end of the stream."""
         async for payload in events:
-            limit.progress()
             if _is_error(payload):
                 raise failure(None, payload, {}, self._clock.now())
             answer.add(payload)
+            limit.progress(has_begun=answer.grows)
             if answer.finished:
                 return
 
@@ -209,5 +211,5 @@ def _is_error(payload: Json) -> bool:
 
 def _timeout(late: TooLongError, answer: GrowingAnswer) -> LLMError:
     if not late.stalled:
-        return OutOfTimeError("timeout", str(late), partial=answer.text)
-    return LLMError("cut" if answer.begun else "timeout", str(late), partial=answer.text)
+        return OutOfTimeError("timeout", str(late), partial=answer.text, limit="timeout")
+    return LLMError("cut" if answer.begun else "timeout", str(late), partial=answer.text, limit="idle_timeout")

@@ -70,35 +70,44 @@ class TooLongError(Exception):
 
 
 class Limit:
-    """Two deadlines: one for the whole, one that each sign of progress moves on. In seconds."""
+    """Two deadlines: one for the whole, one that each sign of progress moves on. In seconds.
 
-    def __init__(self, clock: Clock, overall: float, idle: float) -> None:
+    Until the work has begun, the second one is `first` after the last sign.
+    """
+
+    def __init__(self, clock: Clock, overall: float, idle: float, first: float) -> None:
         self._clock = clock
-        self._idle = idle
+        self._idle = first
+        self._idle_later = idle
         self._last = clock.monotonic()
         self._end = self._last + overall
         self.exceeded: TooLongError | None = None
 
-    def progress(self) -> None:
+    def progress(self, *, has_begun: bool = True) -> None:
         """The work moved on."""
         self._last = self._clock.monotonic()
+        if has_begun:
+            self._idle = self._idle_later
 
     async def watch(self, scope: asyncio.Timeout) -> None:
         """Sleep from deadline to deadline; when one passes, end the work inside the scope."""
         while (left := min(self._end, self._last + self._idle) - self._clock.monotonic()) > 0:
-            await self._clock.sleep(left)
+            await self._clock.sleep(min(left, self._idle_later))  # meanwhile the work may begin
         self.exceeded = TooLongError(stalled=self._clock.monotonic() < self._end)
         scope.reschedule(asyncio.get_running_loop().time())
 
 
 @asynccontextmanager
-async def time_limit(clock: Clock, overall: float, idle: float | None = None) -> AsyncIterator[Limit]:
+async def time_limit(
+    clock: Clock, overall: float, idle: float | None = None, first: float | None = None
+) -> AsyncIterator[Limit]:
     """Cancel what stands inside when it takes too long, and raise TooLongError in its place.
 
     The timeouts of HTTP clients start again with every byte, so a server that sends
     keep-alive comments would defeat them.
     """
-    limit = Limit(clock, overall, overall if idle is None else idle)
+    idle = overall if idle is None else idle
+    limit = Limit(clock, overall, idle, idle if first is None else first)
     try:
         async with asyncio.timeout(None) as scope:
             watcher = asyncio.create_task(limit.watch(scope))

@@ -249,6 +249,12 @@ async def test_a_long_tool_stretch_ends_well_in_a_small_window(tmp_path: Path) -
     assert problems(last[1:]) == []
 
 
+@pytest.mark.parametrize("limit", ["timeout", "idle_timeout"])
+async def test_the_advice_after_a_long_wait_names_the_setting_that_ended_it(tmp_path: Path, limit: str) -> None:
+    async with Bot(tmp_path, ScriptedLLM(LLMError("timeout", limit=limit))).running() as bot:
+        assert f"raise {limit} under models.scripted" in (await bot.ask("hi")).text
+
+
 async def test_a_server_that_cuts_in_silence_is_told_of_once_and_hides_no_need_to_make_room(tmp_path: Path) -> None:
     sizes: list[int] = []
 

@@ -5,9 +5,10 @@ import asyncio
 import pytest
 
 from nanobot.errors import LLMError
+from nanobot.llm.endpoint import is_near
 from nanobot.llm.openai import OpenAIModel
 from tests.fakes.clock import FakeClock
-from tests.fakes.openai_answers import Answer, Hang, Ping, Send, beginning, fail, say
+from tests.fakes.openai_answers import Answer, Hang, Ping, Send, Wait, beginning, chunks, fail, say
 from tests.fakes.openai_server import FakeOpenAI
 from tests.llm.conftest import MakeModel
 from tests.llm.watching import Watcher, question
@@ -25,7 +26,7 @@ class TestTime:
         clock.advance(10)
         with pytest.raises(LLMError) as caught:
             await task
-        assert caught.value.kind == "timeout"
+        assert (caught.value.kind, caught.value.limit) == ("timeout", "timeout")
         assert len(server.requests) == 1, "another attempt would only take as long again"
         await received.gone.wait()
 
@@ -40,7 +41,32 @@ class TestTime:
             await received.gone.wait()
         with pytest.raises(LLMError) as caught:
             await task
-        assert caught.value.kind == "timeout"
+        assert (caught.value.kind, caught.value.limit) == ("timeout", "idle_timeout")
+
+    @pytest.mark.parametrize("first", [{"content": "slow"}, {"reasoning_content": "hm"}])
+    async def test_a_server_that_is_slow_to_begin_is_waited_for_and_less_so_once_it_began(
+        self,
+        make_model: MakeModel,
+        server: FakeOpenAI,
+        clock: FakeClock,
+        watcher: Watcher,
+        first: dict[str, str],
+    ) -> None:
+        gate = asyncio.Event()
+        begun = chunks(first, {"content": "!"}, finish=None, done=False)
+        server.will(Answer((*chunks(finish=None, done=False).parts, Wait(gate), *begun.parts, Hang())), say("fast"))
+        model = make_model(server.base_url, idle_timeout=5, first_timeout=50)
+        task = asyncio.create_task(model.complete(question(), watcher))
+        await server.received()
+        for _ in range(9):  # the time passes in steps, as the watch sleeps in steps
+            clock.advance(5)
+            await asyncio.sleep(0)
+        assert len(server.requests) == 1
+        gate.set()
+        await watcher.until(lambda: watcher.screen.endswith("!"))
+        clock.advance(5)
+        assert (await task).text == "fast"
+        assert watcher.waits[0][1] == "cut"
 
     async def test_progress_is_given_more_time(
         self, make_model: MakeModel, server: FakeOpenAI, clock: FakeClock, watcher: Watcher
@@ -108,3 +134,23 @@ class TestCancelling:
         with pytest.raises(asyncio.CancelledError):
             await task
         assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "near"),
+    [
+        ("http://localhost:11434/v1", True),
+        ("http://127.0.0.1:8080/v1", True),
+        ("http://[::1]:8080/v1", True),
+        ("http://192.168.1.20:1234/v1", True),
+        ("http://10.0.0.7/v1", True),
+        ("http://ollama:11434/v1", True),
+        ("http://host.docker.internal:1234/v1", True),
+        ("http://studio.local:1234/v1", True),
+        ("https://api.openai.com/v1", False),
+        ("https://8.8.8.8/v1", False),
+        ("https://localhost.example.com/v1", False),
+    ],
+)
+def test_an_address_at_home_is_known_as_one(address: str, near: bool) -> None:
+    assert is_near(address) is near
