@@ -77,6 +77,10 @@ class Run(Protocol):
         """Tell the person what a tool is about to do."""
         ...
 
+    def show_output(self, text: str) -> None:
+        """Show the person what a command printed."""
+        ...
+
     async def shrink(self) -> bool:
         """The endpoint says that it was asked too much: have less in view; False if there is no less."""
         ...
@@ -265,6 +269,8 @@ class Loop:
             result = ToolResult(f"Error: {arguments}")
         else:
             result = await self._result(run, call, arguments)
+            if result.printed:
+                run.show_output(result.printed)
         await run.record(
             Message(
                 role="tool", content=result.text, origin=result.origin, tool_call_id=call.id, files=tuple(result.files)

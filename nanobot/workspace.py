@@ -38,6 +38,15 @@ _HIDDEN_PARTS = frozenset({".git", ".nanobot", "sessions", "cron"})
 _HIDDEN_IN_MEMORY = frozenset({"history.jsonl", ".cursor", ".dream_cursor", "tombstones"})
 _GUARDED = frozenset({"agents.md", "soul.md", "tools.md", "heartbeat.md"})
 _PERSONAL = frozenset({"user.md", "soul.md"})
+_SECRETS = frozenset(
+    {
+        *(".aws", ".azure", ".docker", ".gnupg", ".kube", ".password-store", ".ssh", ".terraform.d"),
+        *(".git-credentials", ".htpasswd", ".netrc", ".npmrc", ".pgpass", ".pypirc", "_netrc"),
+        *("id_dsa", "id_ecdsa", "id_ed25519", "id_rsa"),
+    }
+)
+_SECRET_ENDINGS = (".jks", ".kdbx", ".key", ".keystore", ".p12", ".pem", ".pfx", ".ppk")
+_SYSTEM_FOLDERS = tuple(map(Path, ("/boot", "/dev", "/etc", "/proc", "/sys", "/usr", "/bin", "/sbin", "/lib")))
 _SCOPE_FOLDERS = {"people": "person", "groups": "group"}
 _SCOPED = frozenset({"media", "spill"})
 
@@ -272,6 +281,28 @@ def is_hidden(inside: PurePosixPath) -> bool:
 def is_hidden_elsewhere(inside: PurePosixPath) -> bool:
     """Whether they must not see it in any other folder either: what is written to a `.git` is run later."""
     return any(part in (".git", ".nanobot") for part in _plain(inside))
+
+
+def why_not_opened(folder: Path, home: Home, workspace: Workspace) -> str:
+    """What keeps a folder from being opened to tools for a conversation; "" if nothing does."""
+    real = Path(os.path.realpath(folder))
+    own = [Path(os.path.realpath(path)) for path in (home.root, workspace.root)]
+    if real.is_relative_to(own[1]):
+        return "it is in the workspace, which is open anyway"
+    if real.is_relative_to(own[0]) or any(path.is_relative_to(real) for path in own):
+        return "nanobot's own configuration or memory lies in it"
+    if Path(os.path.realpath(Path.home())).is_relative_to(real):
+        return "it holds everything that is yours; go into the folder that you mean"
+    if any(real.is_relative_to(path) for path in _SYSTEM_FOLDERS):
+        return "it belongs to the system"
+    inside = PurePosixPath(*real.parts[1:])
+    return "it is a place of secrets, or of a tool's own" if is_secret(inside) or is_hidden_elsewhere(inside) else ""
+
+
+def is_secret(inside: PurePosixPath) -> bool:
+    """Whether a name in a folder of the person's own says that it holds keys or passwords."""
+    parts = _plain(inside)
+    return any(part in _SECRETS or part.startswith(".env") or part.endswith(_SECRET_ENDINGS) for part in parts)
 
 
 def is_guarded(inside: PurePosixPath) -> bool:

@@ -48,6 +48,7 @@ class Recording:
     def __init__(self, *joining: str) -> None:
         self.recorded: list[Message] = [Message(role="user", content="go")]
         self.shown: list[str] = []
+        self.outputs: list[str] = []
         self.shrunk = 0
         self.caller = Caller(Address("cli", "test"), OWNER_IN_TERMINAL, "turn", "en")
         self.stream: Stream = Silent()
@@ -64,6 +65,9 @@ class Recording:
     async def join_waiting(self) -> None:
         if self._joining and len(self.recorded) > 1:
             self.recorded.append(Message(role="user", content=self._joining.pop(0)))
+
+    def show_output(self, text: str) -> None:
+        self.outputs.append(text)
 
     def show_tool(self, text: str) -> None:
         self.shown.append(text)

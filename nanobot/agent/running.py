@@ -156,6 +156,9 @@ class RunningTurn:
     def show_tool(self, text: str) -> None:
         self._turn.tool(text)
 
+    def show_output(self, text: str) -> None:
+        self._turn.output(text)
+
     async def answer_ourselves(self, text: str, *, done: bool) -> OutboundMessage:
         """Say without the model what became of a wish, as part of the conversation."""
         await self.record(Message(role="assistant", content=text))

@@ -75,6 +75,9 @@ class Turn:
     def tool(self, text: str) -> None:
         self._progress("tool", text)
 
+    def output(self, text: str) -> None:
+        self._progress("output", text)
+
     def text(self, delta: str) -> None:
         self.half_said += delta
         self._progress("text", delta)

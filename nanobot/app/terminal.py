@@ -47,6 +47,8 @@ class App:
     def __init__(self, bot: Bot, bus: MemoryBus) -> None:
         self._bot = bot
         self._bus = bus
+        self._visited: list[Address] = []  # the conversations that were talked in, before the last one
+        self._address: Address | None = None
 
     @property
     def commands(self) -> Sequence[Command]:
@@ -74,6 +76,13 @@ class App:
         """The slash commands and what they do."""
         return [(command.name, command.help(self.language(address))) for command in self.commands]
 
+    async def move(self, address: Address) -> None:
+        """The terminal goes on with another conversation; what the end of a process cut short there is told."""
+        if self._address:
+            self._visited.append(self._address)
+        self._address = address
+        await self._recover(address)
+
     async def run(self, channel: Channel, address: Address, *, once: bool = False) -> None:
         """Serve one channel until its `listen` returns.
 
@@ -82,6 +91,7 @@ class App:
         person types, the model is got ready; `once` says that there is one question only.
         """
         workspace, models = self._bot.workspace, self._bot.keep.models
+        self._address = address
         with WorkspaceLock(workspace):
             await asyncio.to_thread(prepare, workspace, template_folder())
             try:
@@ -93,7 +103,7 @@ class App:
                     self._bot.keep.archive.background.start("history", self._bot.keep.memory.state.begin)
                     self._bot.keep.archive.begin()
                 await self._serve(channel, once=once)
-                await self._leave(channel, address, once=once)
+                await self._leave(channel, self._address, once=once)
             finally:
                 await models.aclose()
 
@@ -139,7 +149,8 @@ class App:
         A model on this machine takes too long to dream for somebody who wants to leave.
         """
         bot = self._bot
-        await bot.keep.archive.leave(address.session_key, once=once)
+        for visited in dict.fromkeys((*self._visited, address)):
+            await bot.keep.archive.leave(visited.session_key, once=once)
         if not once and not bot.keep.dream.is_one_by_one:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LONGEST_DREAM):

@@ -6,6 +6,7 @@ import select
 import signal
 import stat
 import sys
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,12 @@ from nanobot.cli.telling import tell_error
 from nanobot.errors import UsageError, WorkspaceError
 
 if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does without
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
+    from pathlib import Path
 
     from nanobot.app import App
     from nanobot.channels.socket.joined import Joined
+    from nanobot.channels.terminal.machine import Machine
     from nanobot.config import Config
     from nanobot.i18n import Language
     from nanobot.messages import Address
@@ -53,6 +56,12 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument(
         "--json", action="store_true", help="print one object: answer, usage, session, tools, or the error"
     )
+    parser.add_argument(
+        "--here",
+        action="store_true",
+        help="open the folder you stand in for this conversation: files are read freely, written and commands run "
+        "there after a question",
+    )
     parser.set_defaults(func=run)
 
 
@@ -68,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
         text, piped = piped or "", None
     if text is not None and not text.strip():
         raise UsageError('There is nothing to ask; write nanobot chat "your question".')
+    here = _folder_to_open(args, config) if args.here else None
     for line in idle_words(loaded):
         print(f"nanobot: {line}", file=sys.stderr)
     import asyncio
@@ -76,8 +86,10 @@ def run(args: argparse.Namespace) -> int:
     from nanobot.channels.terminal.person import at
 
     if text is None:
-        return asyncio.run(_talk(args, config, at(args.session), partial(_converse, model=args.model)))
-    ask = partial(_ask, args=args, text=text, piped=piped or "", ending=(ending := _Ending()))
+        machine = _machine(config, home_of(args), here)
+        talk = partial(_converse, model=args.model, machine=machine)
+        return asyncio.run(_talk(args, config, at(args.session), talk))
+    ask = partial(_ask, args=args, text=text, piped=piped or "", here=here, ending=(ending := _Ending()))
     code = asyncio.run(ending.watch(_talk(args, config, at(args.session), ask, ONCE)))
     if args.json and ending.was_cut:
         tell_error("Interrupted before there was an answer.")
@@ -117,17 +129,59 @@ async def _talk_alone(args: argparse.Namespace, config: "Config", address: "Addr
         raise
 
 
-async def _converse(bot: "App | Joined", address: "Address", home: "Home", *, model: str) -> int:
+async def _converse(bot: "App | Joined", address: "Address", home: "Home", *, model: str, machine: "Machine") -> int:
     from nanobot.channels.terminal.terminal import Terminal
 
     _check_model(bot, model)
 
     def language() -> "Language":
-        return bot.language(address)
+        return bot.language(terminal.address)
 
-    terminal = Terminal(address, home.terminal_history, bot.menu(address), bot.greeting(address), language, model)
+    menu, greeting = bot.menu(address), bot.greeting(address)
+    terminal = Terminal(address, home.terminal_history, menu, greeting, language, model, machine)
+    terminal.on_move = bot.move
     await bot.run(terminal, address)
     return 0
+
+
+def _machine(config: "Config", home: "Home", here: "Path | None") -> "Machine":
+    """The machine on which the terminal stands, and what is completed there."""
+    from nanobot.channels.terminal.machine import Machine
+    from nanobot.config import presets
+    from nanobot.errors import StoreError
+    from nanobot.store.media import MediaFolder
+    from nanobot.store.session_files import SessionFiles
+    from nanobot.tools.text import decode
+    from nanobot.workspace import Workspace
+
+    workspace = Workspace(config.workspace)
+
+    def text(data: bytes) -> str | None:
+        found = decode(data)
+        return None if found is None else "\n".join(found.lines())
+
+    def notes() -> "Sequence[str]":
+        return sorted(path.stem for path in workspace.memory.glob("*.md"))
+
+    def sessions() -> "Sequence[str]":
+        with suppress(StoreError):
+            return sorted(key[4:] for key, _ in SessionFiles(workspace).all() if key.startswith("cli:"))
+        return []
+
+    names = {"model": lambda: list(presets(config, home)), "memory": notes, "resume": sessions}
+    return Machine(decode=text, media=MediaFolder(workspace), names=names, here=here)
+
+
+def _folder_to_open(args: argparse.Namespace, config: "Config") -> "Path":
+    """The folder in which the person stands. Raises WorkspaceError if it is better not opened."""
+    from pathlib import Path
+
+    from nanobot.workspace import Workspace, why_not_opened
+
+    folder = Path.cwd()
+    if reason := why_not_opened(folder, home_of(args), Workspace(config.workspace)):
+        raise WorkspaceError(f"{folder} cannot be opened with --here: {reason}.")
+    return folder
 
 
 async def _ask(
@@ -138,6 +192,7 @@ async def _ask(
     args: argparse.Namespace,
     text: str,
     piped: str,
+    here: "Path | None",
     ending: "_Ending",
 ) -> int:
     from nanobot.channels.terminal.clean import typed
@@ -148,6 +203,7 @@ async def _ask(
         remark(bot.greeting(address))
     kind = OneShotJson if args.json else OneShotOnScreen if sys.stdout.isatty() else OneShot
     channel = kind(address, typed(text), lambda: bot.language(address), piped=typed(piped), model=args.model)
+    channel.opens(here)
     ending.stop = channel.stop
     await bot.run(channel, address, once=True)
     return 0 if channel.report() else 1

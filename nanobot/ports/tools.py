@@ -27,11 +27,15 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What the model reads; origin says how far the text can be trusted; files are shown to models that see."""
+    """What the model reads; origin says how far the text can be trusted; files are shown to models that see.
+
+    `printed` is for the person: what a command printed, as far as somebody would look through it.
+    """
 
     text: str
     origin: Origin = Origin.TOOL
     files: Sequence[Attachment] = ()
+    printed: str = ""
 
 
 class Tool(Protocol):

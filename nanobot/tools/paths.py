@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from nanobot.authority import Authority, Role, Scope, may_touch
@@ -18,6 +18,7 @@ from nanobot.workspace import (
     is_hidden_elsewhere,
     is_note,
     is_remembered,
+    is_secret,
     is_versioned,
     scope_of,
 )
@@ -30,11 +31,15 @@ _SYSTEM = (Path("/proc"), Path("/sys"), Path("/dev"))
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Something a tool may touch: a folder that is open to tools, and a path below it without links."""
+    """Something a tool may touch: a folder that is open to tools, and a path below it without links.
+
+    `is_opened`: the folder was opened for one conversation; what is written there takes a yes.
+    """
 
     root: Path
     inside: PurePosixPath
     in_workspace: bool
+    is_opened: bool = False
 
     @property
     def path(self) -> Path:
@@ -48,7 +53,7 @@ class Place:
     @property
     def folder(self) -> "Place":
         """What it lies in; the root lies in itself."""
-        return Place(self.root, self.inside.parent, self.in_workspace)
+        return replace(self, inside=self.inside.parent)
 
     @property
     def is_guarded(self) -> bool:
@@ -86,7 +91,9 @@ class Sandbox:
         Raises ToolError for what is no path here, lies outside, is hidden, or belongs to somebody else.
         """
         _check_form(text)
-        place = self._place(Path(os.path.realpath(self.root / text)))
+        opened = self.opened(authority)
+        base = opened.root if opened and _is_only_there(text, self.root, opened.root) else self.root
+        place = self._place(Path(os.path.realpath(base / text)), opened)
         if place is None:
             raise ToolError(f"{one_line(text)} is outside the folders that are open to tools. {self._open_folders()}")
         if refusal := self._refusal(place, authority):
@@ -95,16 +102,22 @@ class Sandbox:
 
     def child(self, place: Place, name: str) -> Place:
         """Something in a folder, by its true name."""
-        child = Place(place.root, place.inside / name, place.in_workspace)
+        child = replace(place, inside=place.inside / name)
         if not child.in_workspace and child.path.is_relative_to(self.root):
             return Place(self.root, PurePosixPath(child.path.relative_to(self.root)), in_workspace=True)
         return child
+
+    def opened(self, authority: Authority) -> Place | None:
+        """The folder that was opened for what is being said; owners alone open one, and for themselves."""
+        if not authority.here or authority.role is not Role.OWNER or not authority.scope.is_owner:
+            return None
+        return Place(Path(os.path.realpath(authority.here)), PurePosixPath(), in_workspace=False, is_opened=True)
 
     def may_see(self, place: Place, authority: Authority) -> bool:
         """Whether a walk may come by here."""
         return self._refusal(place, authority) is None
 
-    def _place(self, resolved: Path) -> Place | None:
+    def _place(self, resolved: Path, opened: Place | None) -> Place | None:
         for above in (resolved, *resolved.parents):
             if above == self.root or _same(above, self.root):  # some file systems know it by other spellings, too
                 return Place(self.root, PurePosixPath(resolved.relative_to(above)), in_workspace=True)
@@ -113,11 +126,15 @@ class Sandbox:
         for root in self._allowed:
             if resolved.is_relative_to(root):
                 return Place(root, PurePosixPath(resolved.relative_to(root)), in_workspace=False)
+        if opened and resolved.is_relative_to(opened.root):
+            return replace(opened, inside=PurePosixPath(resolved.relative_to(opened.root)))
         return None
 
     def _refusal(self, place: Place, authority: Authority) -> str | None:
         if (is_hidden if place.in_workspace else is_hidden_elsewhere)(place.inside):
             return f"{place.name} is kept by nanobot itself and not open to tools."
+        if place.is_opened and is_secret(place.inside):
+            return f"{place.name} looks like a secret and is not open to tools."
         if not may_touch(authority, place.scope):
             return f"{place.name} does not belong to the people in this chat ({authority.scope}). {_own(authority)}"
         return None
@@ -148,6 +165,11 @@ def _check_form(text: str) -> None:
         os.fsencode(text)
     except UnicodeEncodeError:
         raise ToolError("The path holds half a character (a lone surrogate).") from None
+
+
+def _is_only_there(text: str, workspace: Path, opened: Path) -> bool:
+    """Whether a relative path means something in the folder that was opened, and nothing in the workspace."""
+    return not os.path.lexists(workspace / text) and os.path.lexists(opened / text)
 
 
 def _same(one: Path, other: Path) -> bool:

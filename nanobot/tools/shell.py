@@ -25,6 +25,7 @@ Rule = Literal["ask", "allow", "deny"]
 
 _MAX_COMMAND = 8_000  # characters: a person has to read it
 _MAX_REFUSALS = 3
+_MOST_SHOWN = 40_000  # characters of output that a person is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +71,13 @@ class Exec:
         command = _checked(schema.parse(arguments, ExecArguments).command)
         if caller.authority.role is Role.GUEST:
             raise ToolError("Guests cannot have commands run.")
-        place = Place(self._disk.sandbox.root, folder_of(caller.authority.scope.name), in_workspace=True)
-        await asyncio.to_thread(self._disk.make_folder, place)
-        words = await asyncio.to_thread(self._allowed.words, command, place.path, place.root)
-        if words is None:
+        place = self._disk.sandbox.opened(caller.authority)
+        words: Sequence[str] | None = None
+        if place is None:
+            place = Place(self._disk.sandbox.root, folder_of(caller.authority.scope.name), in_workspace=True)
+            await asyncio.to_thread(self._disk.make_folder, place)
+            words = await asyncio.to_thread(self._allowed.words, command, place.path, place.root)
+        if words is None:  # in a folder that was opened for a conversation every command is asked about
             await self._permit(command, caller)
             words = ["/bin/sh", "-c", command]
         try:
@@ -81,7 +85,10 @@ class Exec:
         except OSError as error:
             raise ToolError(f"{shown.one_line(words[0])} could not be started: {error.strerror}.") from error
         output = await self._spill.fit(finished.output, caller.authority.scope, "exec")
-        return ToolResult("\n".join(filter(None, [output.rstrip("\n"), *self._notes(finished)])))
+        notes = self._notes(finished)
+        return ToolResult(
+            "\n".join(filter(None, [output.rstrip("\n"), *notes])), printed=_printed(finished.output, notes)
+        )
 
     def _notes(self, finished: process.Finished) -> list[str]:
         notes = [] if finished.output.strip() else ["[no output]"]
@@ -105,7 +112,9 @@ class Exec:
                 f"Stop: {_MAX_REFUSALS} commands were refused in this turn. Run no more of them; "
                 "go on without, and tell the person what you would have run and why."
             )
-        request = ApprovalRequest("tools.may_run", command, "sh", f"run {command}")
+        here = caller.authority.here
+        sentence, where = ("tools.may_run_here", f" in {here}") if here else ("tools.may_run", "")
+        request = ApprovalRequest(sentence, command, "sh", f"run {command}{where}", here)
         if rule == "ask" and await self._approval.given(caller, request):
             return
         self._refused[caller.address.session_key] = (caller.turn, self._refusals(caller) + 1)
@@ -124,6 +133,16 @@ class Exec:
             f"Allowed are commands that begin with {', '.join(map(repr, self._allowed.entries))}, in plain words: "
             "no pipes, redirections, variables, patterns or second commands, and no paths that lead out."
         )
+
+
+def _printed(output: str, notes: Sequence[str]) -> str:
+    """For the person: the ends of it, and how it ended."""
+    output = output.rstrip("\n")
+    if (surplus := len(output) - _MOST_SHOWN) > 0:
+        half = _MOST_SHOWN // 2
+        output = f"{output[:half]}\n[… {surplus:,} characters are left out here …]\n{output[-half:]}"
+    is_worth_telling = [note for note in notes if note not in ("[no output]", "[exit code 0]")]
+    return shown.visible("\n".join(filter(None, [output, *is_worth_telling])))
 
 
 def _checked(command: str) -> str:

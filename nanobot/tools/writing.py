@@ -89,7 +89,7 @@ class Writer:
         added = await asyncio.to_thread(_added, draft) if draft.place.is_remembered else ""
         if reason := await self._objection(draft.place, added, caller):
             raise ToolError(f"{draft.place.name} was not changed: {reason}")
-        if draft.place.is_guarded or await self._needs_yes(draft.place, added, caller):
+        if draft.place.is_guarded or draft.place.is_opened or await self._needs_yes(draft.place, added, caller):
             await self._ask(draft, caller)
         if not await self._is_kept(draft, caller):
             await asyncio.to_thread(self.disk.replace, draft.place, draft.before, draft.after)
@@ -132,7 +132,8 @@ class Writer:
         if draft.place.is_remembered:  # what comes later may be somebody else's idea: a yes is for this change alone
             sentence, grant = "tools.may_order", f"write {name}: {draft.after!r}"
         else:
-            sentence, grant = "tools.may_write", f"write {name}"
+            sentence = "tools.may_change" if draft.place.is_opened else "tools.may_write"
+            grant = f"write {name}"
         if not await self._approval.given(caller, ApprovalRequest(sentence, change, "diff", grant, name)):
             raise ToolError(f"The owner said no: {name} stays as it is. Do not try another way.")
 

@@ -1,14 +1,16 @@
 """A bot without a model: the word that is said to it names what it does.
 
-As a program (`python -m tests.fakes.talker HISTORY`) it talks in the terminal.
+As a program (`python -m tests.fakes.talker HISTORY [FOLDER]`) it talks in the terminal.
 """
 
 import asyncio
 import io
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from nanobot.channels.terminal.machine import Machine
 from nanobot.channels.terminal.person import at
 from nanobot.channels.terminal.terminal import Terminal
 from nanobot.i18n import Language
@@ -54,6 +56,8 @@ class Talker:
         elif message.text == "/stop":
             await self.stop()
             await self._note(message, "Stopped.")
+        elif message.text.startswith("/resume "):
+            await self._note(message, "We go on.", goes_to=f"cli:{message.text.split()[1]}")
         elif message.text.startswith("/"):
             await self._note(message, f"You called {message.text}.")
         elif self._turn is None or self._turn.done():
@@ -67,10 +71,9 @@ class Talker:
         await self._channel.send(question)
         return await self._chosen
 
-    async def _note(self, message: InboundMessage, text: str) -> None:
-        await self._channel.send(
-            OutboundMessage(id=new_id(), address=message.address, text=text, kind="notice", reply_to=message.id)
-        )
+    async def _note(self, message: InboundMessage, text: str, goes_to: str = "") -> None:
+        notice = OutboundMessage(id=new_id(), address=message.address, text=text, kind="notice", reply_to=message.id)
+        await self._channel.send(replace(notice, goes_to=goes_to))
 
 
 class _Turn:
@@ -93,6 +96,7 @@ class _Turn:
             "wait": self._wait,
             "ask": self._ask_first,
             "look": self._look,
+            "list": self._list,
             "stumble": self._stumble,
             "fail": self._fail,
         }
@@ -121,6 +125,11 @@ class _Turn:
         await self._stream("Found it.")
         await self._answer("Found it.")
 
+    async def _list(self) -> None:
+        await self._show("tool", "run ls")
+        await self._show("output", "\n".join(f"file {number}" for number in range(30)))
+        await self._answer("Thirty files.")
+
     async def _stumble(self) -> None:
         await self._stream("A false start.\n\nAnd")
         await self._show("restart")
@@ -131,7 +140,8 @@ class _Turn:
         await self._say("The key is wrong.", kind="notice", failed=True)
 
     async def _echo(self) -> None:
-        await self._answer(f"You said {len(self._message.text.splitlines())} line(s): {self._message.text}")
+        along = "".join(f" [{quote.how} {Path(quote.by).name}: {quote.text}]" for quote in self._message.quotes)
+        await self._answer(f"You said {len(self._message.text.splitlines())} line(s): {self._message.text}{along}")
 
     async def _stream(self, text: str) -> None:
         for start in range(0, len(text), 7):
@@ -167,7 +177,9 @@ def english() -> Language:
 def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # as the command line does
-    terminal = Terminal(at("test"), Path(sys.argv[1]), [("help", "what I can do")], "Hello from a fake.", english)
+    machine = Machine(folder=Path(sys.argv[2])) if len(sys.argv) > 2 else None
+    commands = [("help", "what I can do"), ("export", "write it down")]
+    terminal = Terminal(at("test"), Path(sys.argv[1]), commands, "Hello from a fake.", english, machine=machine)
     asyncio.run(Talker().run(terminal))
 
 

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from nanobot.channels.socket.frames import FROM_TERMINAL, Refused, Say, Send, Show, Shown, Taken, Welcome, Wire
+from nanobot.channels.socket.frames import FROM_TERMINAL, Moved, Refused, Say, Send, Show, Shown, Taken, Welcome, Wire
 from nanobot.channels.terminal.person import NAME, PERSON, SCRIPT, at, words
 from nanobot.errors import NanobotError
 from nanobot.i18n import Language, say
@@ -69,19 +69,30 @@ class Desk:
         terminal = _Attached(wire, address, is_once=ONCE in args[1:], joined_in=self._running.get(address))
         wire.write(self._welcome(address))
         self._attached.append(terminal)
-        if terminal.joined_in and not terminal.is_once:
-            terminal.show(Progress(address=address, turn=terminal.joined_in, kind="started"))
-        self._send_waiting(address, [terminal])
+        self._begin_to_show(terminal)
         try:
             while frame := await wire.read(FROM_TERMINAL):
                 if isinstance(frame, Say):
                     wire.write(await self._said(frame, terminal))
                 elif isinstance(frame, Shown):
-                    await self._shown(frame.id, address)
+                    await self._shown(frame.id)
+                elif isinstance(frame, Moved):
+                    self._move(terminal, at(frame.chat))
         finally:
             self._attached.remove(terminal)
             if not terminal.is_once:  # it may have left before it showed what the others were not sent
-                self._send_waiting(address, self._attached)
+                self._send_waiting(terminal.address, self._attached)
+
+    def _move(self, terminal: "_Attached", address: Address) -> None:
+        """The terminal goes on with another conversation; what waits there is shown in it."""
+        before, terminal.address, terminal.joined_in = terminal.address, address, self._running.get(address)
+        self._send_waiting(before, self._attached)
+        self._begin_to_show(terminal)
+
+    def _begin_to_show(self, terminal: "_Attached") -> None:
+        if terminal.joined_in and not terminal.is_once:
+            terminal.show(Progress(address=terminal.address, turn=terminal.joined_in, kind="started"))
+        self._send_waiting(terminal.address, [terminal])
 
     async def _said(self, frame: Say, terminal: "_Attached") -> Taken | Refused:
         if self._publish is None:
@@ -93,11 +104,11 @@ class Desk:
             return Refused(frame.id, str(error))
         return Taken(frame.id)
 
-    async def _shown(self, message_id: str, address: Address) -> None:
-        waiting = self._waiting.get(address)
-        if waiting and waiting.id == message_id:  # else another terminal has shown it before
-            del self._waiting[address]
-            await self._outbox.delivered(message_id)
+    async def _shown(self, message_id: str) -> None:
+        for address, waiting in list(self._waiting.items()):
+            if waiting.id == message_id:  # else another terminal has shown it before
+                del self._waiting[address]
+                await self._outbox.delivered(message_id)
 
     def _send_waiting(self, address: Address, terminals: Iterable["_Attached"]) -> None:
         """Send what is to be shown next. Who came for one question shows what is not theirs only if nobody else can."""
@@ -134,10 +145,16 @@ class _Attached:
     def says(self, frame: Say) -> InboundMessage:
         """What the person says. One question does not join what another terminal is doing."""
         sender = SCRIPT if self.is_once else PERSON
-        message = words(self.address, frame.text, frame.answers, sender=sender)
-        message = replace(  # the terminal waits for the reply to its id
-            message, id=frame.id, quotes=tuple(frame.quotes), files=tuple(frame.files), model=frame.model
+        message = words(
+            self.address,
+            frame.text,
+            frame.answers,
+            sender=sender,
+            quotes=frame.quotes,
+            files=frame.files,
+            here=frame.here,
         )
+        message = replace(message, id=frame.id, model=frame.model)  # the terminal waits for the reply to it
         self._said.add(message.id)
         return message
 

@@ -68,6 +68,13 @@ class Say(msgspec.Struct, tag=True):
     quotes: list[Quote] = []  # texts that came along: of files, of commands, piped in
     files: list[Attachment] = []
     model: str = ""  # the preset that answers this one
+    here: str = ""  # the folder that they opened for the conversation
+
+
+class Moved(msgspec.Struct, tag=True):
+    """The terminal's: the person goes on with the conversation of this name."""
+
+    chat: str
 
 
 class Shown(msgspec.Struct, tag=True):
@@ -77,7 +84,7 @@ class Shown(msgspec.Struct, tag=True):
 
 
 FromGateway = Welcome | Taken | Refused | Send | Show
-FromTerminal = Say | Shown
+FromTerminal = Say | Moved | Shown
 
 FROM_GATEWAY: msgspec.json.Decoder[FromGateway] = msgspec.json.Decoder(FromGateway)
 FROM_TERMINAL: msgspec.json.Decoder[FromTerminal] = msgspec.json.Decoder(FromTerminal)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from nanobot.channels.socket.frames import (
     FROM_GATEWAY,
     Commands,
+    Moved,
     Refused,
     Say,
     Send,
@@ -95,6 +96,11 @@ class Joined:
                 task.cancel()
             await asyncio.wait([hearing, listening])
 
+    async def move(self, address: Address) -> None:
+        """The terminal goes on with another conversation."""
+        self._turn = None
+        self._wire.write(Moved(address.chat))
+
     async def _publish(self, message: InboundMessage) -> None:
         taken = self._taking[message.id] = asyncio.get_running_loop().create_future()
         self._wire.write(said(message))
@@ -136,4 +142,12 @@ class Joined:
 
 def said(message: InboundMessage) -> Say:
     """What a person said, as a frame."""
-    return Say(message.id, message.text, message.answers, list(message.quotes), list(message.files), message.model)
+    return Say(
+        message.id,
+        message.text,
+        message.answers,
+        list(message.quotes),
+        list(message.files),
+        message.model,
+        message.authority.here,
+    )

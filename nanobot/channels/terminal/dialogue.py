@@ -10,6 +10,9 @@ from nanobot.i18n import Language, say
 from nanobot.i18n.consent import leaves
 from nanobot.messages import Address, OutboundMessage, Progress, Stats
 
+_HEAD, _TAIL = 4, 4
+"""Lines of what a command printed that are shown at once, at its beginning and its end."""
+
 _COMMANDS = ("/", "／")
 
 
@@ -23,6 +26,7 @@ class Dialogue:
         self._turn: str | None = None
         self._awaited = False  # something was said, and nothing has come back yet
         self._answer = PrintedAnswer()
+        self._folded = ""  # the last long output of a command
         self._questions: deque[OutboundMessage] = deque()
         self._answered_after: set[str] = set()  # ids of lists below which a turn has ended
 
@@ -106,7 +110,7 @@ class Dialogue:
                 return [Piece(self.say("again"), "quiet")]
             case "step":
                 return _markdown(self._answer.step())
-            case "tool" | "notice":
+            case "tool" | "output" | "notice":
                 return self._activity(progress)
             case "ended":
                 return self._ended()
@@ -163,9 +167,26 @@ class Dialogue:
             Piece(self.say("choose"), "quiet"),
         ]
 
+    def whole_output(self) -> list[Piece]:
+        """The last output that was shown folded, as a whole."""
+        return [Piece(self._folded, "plain")] if self._folded else [Piece(self.say("nothing_folded"), "quiet")]
+
+    def _output(self, text: str) -> list[Piece]:
+        """What a command printed: its first and last lines."""
+        lines = text.splitlines()
+        if not lines:
+            return []
+        if len(lines) > _HEAD + _TAIL + 1:
+            self._folded = text
+            gap = self.say("folded", count=len(lines) - _HEAD - _TAIL)
+            lines = [*lines[:_HEAD], gap, *lines[-_TAIL:]]
+        return [Piece("\n".join(f"  {line}" for line in lines), "quiet")]
+
     def _activity(self, progress: Progress) -> list[Piece]:
         if progress.kind == "notice":
             return [Piece(progress.text, "quiet")]
+        if progress.kind == "output":
+            return self._output(progress.text)
         rest = self._answer.step()
         self._answer.forget()
         return [*_markdown(rest), Piece(f"· {progress.text}", "quiet")]

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from nanobot.channels.terminal.choices import refusal
 from nanobot.channels.terminal.clean import printable
-from nanobot.channels.terminal.person import NAME, words
+from nanobot.channels.terminal.person import NAME, with_place, words
 from nanobot.i18n import Language, say
-from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress, Quote
 from nanobot.ports import Publish
 
 if TYPE_CHECKING:  # rich is not needed for a pipe
@@ -39,7 +39,8 @@ class OneShot:
             piped: what a file or a program gave to the question.
             model: the preset that answers it, if not that of the conversation.
         """
-        self._asked = replace(words(address, text, piped=piped), model=model)
+        along = [Quote(piped, how="piped")] if piped else []  # not the person's own words
+        self._asked = replace(words(address, with_place(text, Path.cwd()), quotes=along), model=model)
         self._language = language
         self._turn: str | None = None
         self._outcome: OutboundMessage | None = None
@@ -53,6 +54,11 @@ class OneShot:
         await publish(self._asked)
         while said := await self._to_say.get():
             await publish(said)  # not in `send`: whoever calls that may be the one who hears that it was taken
+
+    def opens(self, folder: Path | None) -> None:
+        """The folder is open to tools for this question."""
+        authority = replace(self._asked.authority, here=str(folder or ""))
+        self._asked = replace(self._asked, authority=authority)
 
     def stop(self) -> bool:
         """Ask for the end of the turn; False if none runs."""

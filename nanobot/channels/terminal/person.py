@@ -1,16 +1,22 @@
 """The person at this machine, and what they say."""
 
 import getpass
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.ids import new_id
-from nanobot.messages import Address, InboundMessage, Quote, Sender
+from nanobot.messages import Address, Attachment, InboundMessage, Quote, Sender
 
 NAME = "cli"
 """The terminal's name as a channel."""
 
 PERSON = "local"
 """The id of whoever sits here."""
+
+_EXPORT = re.compile(r"[/／]export(?:\s+(?!--)(.+))?", re.IGNORECASE | re.DOTALL)
 
 SCRIPT = "script"
 """The id of a script of theirs that asks something while they may be talking: what it says is an own turn."""
@@ -22,21 +28,40 @@ def at(session: str) -> Address:
 
 
 def words(
-    address: Address, text: str, answers: str | None = None, sender: str = PERSON, piped: str = ""
+    address: Address,
+    text: str,
+    answers: str | None = None,
+    sender: str = PERSON,
+    *,
+    quotes: Sequence[Quote] = (),
+    files: Sequence[Attachment] = (),
+    here: str = "",
 ) -> InboundMessage:
     """What they say there; `answers` is the question whose button they chose, its value is the text.
 
-    `piped` is what a file or a program gave to it: not their own words.
+    `quotes` and `files` go along; `here` is the folder that they opened for the conversation.
     """
     return InboundMessage(
         id=f"{address.session_key}:{new_id()}",
         address=address,
         sender=Sender(sender, _login()),
-        authority=OWNER_IN_TERMINAL,
+        authority=replace(OWNER_IN_TERMINAL, here=here),
         text=text,
         answers=answers,
-        quotes=(Quote(piped, how="piped"),) if piped else (),
+        quotes=tuple(quotes),
+        files=tuple(files),
     )
+
+
+def with_place(text: str, folder: Path) -> str:
+    """A command that takes a path, with that as it is meant where the person stands: the bot may stand elsewhere."""
+    match = _EXPORT.fullmatch(text.strip())
+    if match is None:
+        return text
+    try:
+        return f"/export {folder / Path(match[1] or '.').expanduser()}"
+    except RuntimeError:  # there is no such home
+        return f"/export {folder / match[1]}"
 
 
 def _login() -> str:

@@ -1,32 +1,39 @@
 """The line in which a person types, on prompt_toolkit."""
 
+import os
 import re
 import select
 import sys
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app, get_app_or_none, get_app_session, run_in_terminal
-from prompt_toolkit.completion import WordCompleter
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition, has_focus
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input.posix_utils import PosixStdinReader
 from prompt_toolkit.input.vt100 import Vt100Input
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
 from prompt_toolkit.output import Output
 from prompt_toolkit.output.defaults import create_output
 from prompt_toolkit.utils import is_dumb_terminal
 
 from nanobot.channels.terminal.clean import typed
+from nanobot.channels.terminal.machine import Names
+from nanobot.channels.terminal.mentions import spelled
 from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, set_mode
 
 _PROMPT = "> "
 _MENU_LINES = 6
 _LEAST_SECONDS_BETWEEN_DRAWINGS = 0.05
+_ESCAPE_ALONE = 0.1  # seconds after which Esc is the key, not the beginning of another one
+_NEXT_KEY = 0.5  # seconds in which the second key of two may follow
 _LONGEST_PAUSE_IN_A_PASTE = 0.02  # seconds; nobody types a line that fast
 _MOST_AT_ONCE = 1_000_000  # characters
 _PASTE, _END_OF_PASTE = "\x1b[200~", "\x1b[201~"
@@ -35,47 +42,129 @@ _LINES = re.compile(rf"{_LETTER}+[\r\n](?:{_LETTER}|[\r\n])*")
 _BLOCK = re.compile(rf"({_LETTER}+[\r\n](?:{_LETTER}|[\r\n])*{_LETTER})(\r|\n)?[\r\n]*")
 
 
+MOST_OFFERED = 50
+"""Files that are offered at once."""
+
+WITH_FILES = ("export",)
+"""Commands behind which a path stands."""
+
+_AT = re.compile(r'(?<![A-Za-z0-9_.+/@\\-])@("[^"\n]*|(?:\\.|[^\s\\"@])*)$')
+_BEHIND = re.compile(r"[/／]([\w-]+) +(.*)$")
+
+
 class Interrupted(Exception):  # noqa: N818 - Ctrl-C is no error
     """Ctrl-C was pressed, with this text in the line."""
+
+
+class Pressed(Exception):  # noqa: N818 - a key is no error
+    """A key was pressed that leaves the line as it is, which is this."""
+
+    def __init__(self, key: Literal["stop", "all"], line: Document) -> None:
+        super().__init__(key)
+        self.key = key
+        self.line = line
+
+
+class LineCompleter(Completer):
+    """Completes the line up to the cursor."""
+
+    def __init__(self, commands: Mapping[str, str], names: Names, folder: Path) -> None:
+        """
+        Args:
+            commands: slash commands ("/help") and what they do.
+            names: what may stand behind a command, by its name.
+            folder: where relative paths start.
+        """
+        self._commands = commands
+        self._names = names
+        self._folder = folder
+
+    def wants(self, document: Document) -> bool:
+        """Whether something is offered while this is typed, without being asked for."""
+        text = document.text_before_cursor
+        return text.startswith(("/", "／")) or _AT.search(text) is not None
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        before = document.text_before_cursor
+        if at := _AT.search(before):
+            yield from self._files(at[1], quoted=True)
+        elif behind := _BEHIND.match(before):
+            yield from self._behind(behind[1].casefold().replace("_", "-"), behind[2])
+        elif "\n" not in before:
+            typed = before.casefold()
+            for command, what in self._commands.items():
+                if command.startswith(typed):
+                    yield Completion(command, -len(before), display_meta=what)
+
+    def _behind(self, command: str, typed: str) -> Iterator[Completion]:
+        if command in WITH_FILES:
+            yield from self._files(typed, quoted=False)
+            return
+        for name in self._names.get(command, list)():
+            if name.casefold().startswith(typed.casefold()) or f":{typed.casefold()}" in name.casefold():
+                yield Completion(name, -len(typed))
+
+    def _files(self, typed: str, *, quoted: bool) -> Iterator[Completion]:
+        """Those that go on from what was typed; a folder ends in a slash."""
+        path = re.sub(r"\\(.)", r"\1", typed.removeprefix('"')) if quoted else typed
+        above, begun = os.path.split(path)
+        for name in _entries(self._folder / Path(above).expanduser(), begun)[:MOST_OFFERED]:
+            whole = os.path.join(above, name)  # noqa: PTH118 - as it was typed
+            shown = spelled(whole) if quoted else whole
+            if quoted and shown.startswith('"') and name.endswith("/"):
+                shown = shown.removesuffix('"')  # it goes on
+            yield Completion(shown, -len(typed), display=name)
 
 
 class Prompt:
     """Reads what is typed while other things are printed above it."""
 
     def __init__(
-        self, history: Path, commands: Sequence[tuple[str, str]], preview: Callable[[], Sequence[str]]
+        self, history: Path, completer: LineCompleter, preview: Callable[[], Sequence[str]], is_busy: Callable[[], bool]
     ) -> None:
         """
         Args:
             history: the file of what was typed, for the arrow keys; private, made when missing.
-            commands: names of slash commands ("help") and what they do, for completion.
+            completer: what is offered while one types.
             preview: the lines to show above the prompt for the moment.
+            is_busy: whether there is something to stop.
         """
+        self.meant: Literal["words", "command", "pasted"] = "words"
+        """Of what was read last: words, a command behind a ! that was typed, or one that was not."""
+        self.is_busy = is_busy
+        self.is_bang_typed = False
         self._preview = preview
         self._history = _history(history)
         self._interrupt_is_due = self._end_is_due = False
         self._is_below = True  # the prompt stands below all that was printed
-        words = {f"/{name}": what for name, what in commands}
         self._session: PromptSession[str] = PromptSession(
             self._message,
             multiline=True,
             prompt_continuation=" " * len(_PROMPT),
             history=self._history,
-            completer=WordCompleter(list(words), meta_dict=words, sentence=True, ignore_case=True),
-            complete_while_typing=Condition(lambda: get_app().current_buffer.text.startswith("/")),
+            completer=completer,
+            complete_while_typing=Condition(lambda: completer.wants(get_app().current_buffer.document)),
             reserve_space_for_menu=_MENU_LINES,
-            key_bindings=_keys(self),
+            key_bindings=merge_key_bindings([_line_keys(self), _other_keys(self)]),
             enable_suspend=True,
             output=_output(),
             interrupt_exception=Interrupted,
         )
-        self._session.app.min_redraw_interval = _LEAST_SECONDS_BETWEEN_DRAWINGS
+        app, buffer = self._session.app, self._session.default_buffer
+        app.min_redraw_interval = _LEAST_SECONDS_BETWEEN_DRAWINGS
+        app.ttimeoutlen, app.timeoutlen = _ESCAPE_ALONE, _NEXT_KEY
+        buffer.on_text_changed += lambda _: self._note_text(buffer.text)
+        buffer.tempfile_suffix = ".md"  # for an editor
         keyboard = get_app_session().input
         if isinstance(keyboard, Vt100Input) and not isinstance(keyboard.stdin_reader, _PasteReader):
             keyboard.stdin_reader = _PasteReader(keyboard.fileno(), encoding=keyboard.stdin.encoding)
 
-    async def read(self, text: str = "") -> str:
-        """What is typed next, starting from this text. Raises Interrupted at Ctrl-C, EOFError at the end."""
+    async def read(self, line: str | Document = "") -> str:
+        """What is typed next, starting from this line.
+
+        Raises Interrupted at Ctrl-C, Pressed at a key that leaves the line as it is, EOFError at the end.
+        """
+        text = line if isinstance(line, str) else line.text
         if self._end_is_due:
             raise EOFError
         if self._interrupt_is_due:
@@ -83,7 +172,8 @@ class Prompt:
             raise Interrupted(text)
         self._session.app.erase_when_done = False
         self._is_below = True
-        return typed(await self._session.prompt_async(default=text, handle_sigint=False, set_exception_handler=False))
+        self._note_text(text)
+        return typed(await self._session.prompt_async(default=line, handle_sigint=False, set_exception_handler=False))
 
     async def print_above(self, show: Callable[[], None]) -> None:
         """Run what prints something; the prompt steps aside meanwhile."""
@@ -120,6 +210,26 @@ class Prompt:
         app.erase_when_done = True
         app.exit(exception=Interrupted(app.current_buffer.text))
 
+    def press(self, key: Literal["stop", "all"]) -> None:
+        """Leave the line for a moment, for what the key means."""
+        app = get_app()
+        app.erase_when_done = True
+        app.exit(exception=Pressed(key, app.current_buffer.document))
+
+    def take(self, buffer: Buffer) -> None:
+        """Enter was pressed. Whoever did not type the ! at its beginning does not run a command by accident."""
+        if not buffer.text.startswith("!"):
+            self.meant = "words"
+        elif self.is_bang_typed or _is_recalled(buffer):
+            self.meant = "command"
+        else:
+            self.meant = "pasted"
+            buffer.text = f" {buffer.text}"  # nor when it is recalled with the arrow keys
+        buffer.validate_and_handle()
+
+    def _note_text(self, text: str) -> None:
+        self.is_bang_typed = self.is_bang_typed and text.startswith("!")
+
     def end(self) -> None:
         """Ask for the end: nothing more is read."""
         self._end_is_due = True
@@ -130,27 +240,79 @@ class Prompt:
     def _message(self) -> StyleAndTextTuples:
         lines = [] if get_app().is_done or is_dumb_terminal() else self._preview()
         shown = "".join(f"{line}\n" for line in lines)
-        return [("", "\n"), ("fg:ansibrightblack", f"{shown}\n" if shown else ""), ("bold", _PROMPT)]
+        style = "bold fg:ansimagenta" if self.is_bang_typed else "bold"
+        return [("", "\n"), ("fg:ansibrightblack", f"{shown}\n" if shown else ""), (style, _PROMPT)]
 
 
-def _keys(prompt: Prompt) -> KeyBindings:
+def _line_keys(prompt: Prompt) -> KeyBindings:
+    """What Enter, a ! and an editor do with the line."""
     keys = KeyBindings()
     typing = has_focus("DEFAULT_BUFFER")
 
     @keys.add("enter", filter=typing)
     def _send(event: KeyPressEvent) -> None:
         if event.current_buffer.text.strip():
-            event.current_buffer.validate_and_handle()
+            prompt.take(event.current_buffer)
+
+    @keys.add("!", filter=typing)
+    def _command(event: KeyPressEvent) -> None:
+        is_alone = not event.key_processor.input_queue  # else it came with more at once: nobody types that fast
+        is_first = event.current_buffer.cursor_position == 0
+        event.current_buffer.insert_text("!")
+        prompt.is_bang_typed = prompt.is_bang_typed or (is_first and is_alone)
 
     @keys.add("escape", "enter", filter=typing)
     def _new_line(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
+
+    @keys.add("c-x", "c-e", filter=typing)
+    def _edit(event: KeyPressEvent) -> None:
+        event.current_buffer.open_in_editor()
+
+    return keys
+
+
+def _other_keys(prompt: Prompt) -> KeyBindings:
+    """What stops, and what shows more."""
+    keys = KeyBindings()
+    typing = has_focus("DEFAULT_BUFFER")
+
+    @keys.add("escape", filter=typing)
+    def _stop(event: KeyPressEvent) -> None:
+        if event.current_buffer.complete_state:
+            event.current_buffer.cancel_completion()
+        elif prompt.is_busy():
+            prompt.press("stop")
+
+    @keys.add("c-o", filter=typing)
+    def _show_all(_: KeyPressEvent) -> None:
+        prompt.press("all")
 
     @keys.add("c-c")
     def _interrupt(_: KeyPressEvent) -> None:
         prompt.interrupt()
 
     return keys
+
+
+def _entries(folder: Path, begun: str) -> Sequence[str]:
+    """What lies in a folder and begins like this; what is hidden only if that is asked for."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [
+                f"{entry.name}/" if entry.is_dir() else entry.name
+                for entry in entries
+                if entry.name.casefold().startswith(begun.casefold())
+                and (begun.startswith(".") or not entry.name.startswith("."))
+            ]
+    except (OSError, RuntimeError, ValueError):
+        return []
+    return sorted(found)
+
+
+def _is_recalled(buffer: Buffer) -> bool:
+    """Whether the line is one of the history: what stands there behind a ! was run."""
+    return buffer.working_index < len(buffer._working_lines) - 1
 
 
 class _History(FileHistory):

@@ -3,21 +3,30 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from prompt_toolkit.document import Document
+from prompt_toolkit.utils import is_dumb_terminal
+
 from nanobot.channels.terminal.dialogue import Dialogue
-from nanobot.channels.terminal.person import NAME, words
-from nanobot.channels.terminal.prompt import Interrupted, Prompt
+from nanobot.channels.terminal.machine import Machine, RunningCommand, last_code, to_clipboard
+from nanobot.channels.terminal.mentions import Carried, MentionError, gather, keep
+from nanobot.channels.terminal.person import NAME, at, with_place, words
+from nanobot.channels.terminal.prompt import Interrupted, LineCompleter, Pressed, Prompt
 from nanobot.channels.terminal.screen import Piece, Screen
+from nanobot.errors import NanobotError
 from nanobot.i18n import Language, say
-from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress, Quote
 from nanobot.ports import Publish
 
 _PREVIEW_LINES = 6
 _LEAVING = ("exit", "quit", "/exit", "/quit", "退出")
+_COMMANDS = ("/", "／")
+_COPY = ("/copy", "／copy")
+_MOST_OUTPUTS = 5  # of commands that go along with the next message; of more, the oldest do not
 _HELP = ("help", "?", "？", "帮助")
 
 
@@ -34,6 +43,7 @@ class Terminal:
         greeting: str,
         language: Callable[[], Language],
         model: str = "",
+        machine: Machine | None = None,
     ) -> None:
         """
         Args:
@@ -43,53 +53,149 @@ class Terminal:
             greeting: what is said at the start.
             language: in which the terminal's own sentences are said at the moment.
             model: the preset that answers, until another one is chosen; "" is that of the conversation.
+            machine: where the terminal stands.
         """
+        self._machine = machine or Machine()
+        self.on_move: Callable[[Address], Awaitable[None]] | None = None
+        """Told with which conversation the person goes on."""
+        self._own: set[str] = set()  # ids of what was typed here
+        self._outputs: list[Quote] = []  # of commands that the person ran, for the next message
+        self._command: RunningCommand | None = None
+        self._answer = ""  # the last one
         self._address = address
         self._greeting = greeting
         self._language = language
         self._model = model
         self._screen = Screen(sys.stdout)
         self._dialogue = Dialogue(address, language)
-        self._prompt = Prompt(history, commands, self._preview)
+        slash = {f"/{name}": what for name, what in commands}
+        completer = LineCompleter(slash, self._machine.names, self._machine.folder)
+        self._prompt = Prompt(history, completer, self._preview, lambda: self._dialogue.is_busy)
         self._printing = asyncio.Lock()
+
+    @property
+    def address(self) -> Address:
+        """The conversation at the moment."""
+        return self._address
 
     async def listen(self, publish: Publish) -> None:
         """Publish what is typed, until the person leaves."""
         if self._greeting:
-            await self._print([Piece(self._greeting, "quiet"), Piece(self._dialogue.say("start"), "quiet")])
+            here = self._machine.here
+            opened = [Piece(self._dialogue.say("here", folder=here), "quiet")] if here else []
+            await self._print([Piece(self._greeting, "quiet"), *opened, Piece(self._dialogue.say("start"), "quiet")])
+        line = ""
         with self._signals():
-            while text := await self._next(publish):
+            while text := await self._next(line, publish):
                 self._screen.turn_page()
-                if self._dialogue.leave(text):
-                    await self._print([Piece(say("command.left", self._language()))])
-                    continue
-                if missed := self._dialogue.misses(text):
-                    await self._print(missed)
-                    continue
-                await publish(self._inbound(text))
-                await self._print(self._dialogue.held_up())
+                line = await self._take(text, publish)
         await self._print(self._dialogue.left())
 
     async def send(self, message: OutboundMessage) -> None:
         await self._print(self._dialogue.message(message))
+        if message.kind == "answer" and message.address == self._address:
+            self._answer = message.text
+        if message.goes_to and message.reply_to in self._own:
+            await self._go_to(at(message.goes_to.partition(":")[2]))
 
     async def show(self, progress: Progress) -> None:
         await self._print(self._dialogue.progress(progress))
 
-    async def _next(self, publish: Publish) -> str | None:
+    async def _go_to(self, address: Address) -> None:
+        """What is typed from now on is said in another conversation."""
+        self._address, self._answer = address, ""
+        self._outputs.clear()
+        self._dialogue = Dialogue(address, self._language)
+        if self.on_move:
+            await self.on_move(address)
+
+    async def _take(self, text: str, publish: Publish) -> str:
+        """Deal with a line. Returns what stays to be typed on: it could not be sent as it is."""
+        if self._prompt.meant == "command":
+            await self._run(text[1:].strip())
+            return ""
+        if self._prompt.meant == "pasted":
+            await self._print([Piece(self._dialogue.say("pasted_command"), "quiet")])
+        if self._dialogue.leave(text):
+            await self._print([Piece(say("command.left", self._language()))])
+            return ""
+        if missed := self._dialogue.misses(text):
+            await self._print(missed)
+            return ""
+        if text.split()[:1] and text.split()[0].casefold() in _COPY:
+            await self._copy(only_code=text.split()[1:2] == ["code"])
+            return ""
+        try:
+            message = await self._inbound(text)
+        except MentionError as error:
+            await self._print([Piece(self._dialogue.say(error.sentence, **error.values), "quiet")])
+            return text
+        except NanobotError as error:
+            await self._print([Piece(str(error), "quiet")])
+            return text
+        self._own.add(message.id)
+        await publish(message)
+        await self._print(self._dialogue.held_up())
+        return ""
+
+    async def _next(self, line: str | Document, publish: Publish) -> str | None:
         """What is typed next. None at Ctrl-D, a word of farewell, or a second Ctrl-C; the first one stops what runs."""
-        text, warned = "", False
+        warned = False
         while True:
             try:
-                text = await self._prompt.read(text)
+                text = await self._prompt.read(line)
             except EOFError:
                 return None
+            except Pressed as pressed:
+                await self._pressed(pressed, publish)
+                line = pressed.line
             except Interrupted as pressed:
-                if warned and str(pressed) == text:  # nothing was typed since the first one
+                if warned and str(pressed) == _text(line):  # nothing was typed since the first one
                     return None
-                text, warned = await self._interrupted(str(pressed), publish), True
+                line, warned = await self._interrupted(str(pressed), publish), True
             else:
                 return None if text.strip().casefold() in _LEAVING else text
+
+    async def _pressed(self, pressed: Pressed, publish: Publish) -> None:
+        if pressed.key == "all":
+            await self._print(self._dialogue.whole_output())
+        elif self._dialogue.is_busy:
+            await self._print([Piece(self._dialogue.say("stopping_only"), "quiet")])
+            await publish(words(self._address, "/stop"))
+
+    async def _run(self, command: str) -> None:
+        """Run what the person typed behind a !, on their machine and in their name: nobody is asked."""
+        is_kept = not command.startswith("!")
+        if not (command := command.lstrip("!").strip()):
+            return
+        running = self._command = RunningCommand(command, self._machine.folder, self._write)
+        try:
+            async with self._printing:  # what the bot says waits
+                code = await running.run()
+        except OSError as error:
+            await self._print([Piece(self._dialogue.say("no_shell", error=error.strerror or error), "quiet")])
+            return
+        finally:
+            self._command = None
+        told = [self._dialogue.say("command_ended", code=code)] if code else []
+        if is_kept:
+            self._outputs = [*self._outputs, running.quote(code)][-_MOST_OUTPUTS:]
+            told.append(self._dialogue.say("output_along"))
+        await self._print([Piece(each, "quiet") for each in told])
+
+    async def _copy(self, *, only_code: bool) -> None:
+        text = last_code(self._answer) if only_code else self._answer
+        if not text:
+            await self._print([Piece(self._dialogue.say("no_code" if only_code else "no_answer"), "quiet")])
+            return
+        how = await to_clipboard(text, self._write if sys.stdout.isatty() and not is_dumb_terminal() else None)
+        what = self._dialogue.say("copied_code" if only_code else "copied_answer", count=len(text.splitlines()))
+        sentence = {"tool": "copied", "sequence": "copied_by_terminal", None: "not_copied"}[how]
+        await self._print([Piece(self._dialogue.say(sentence, what=what), "quiet")])
+
+    def _write(self, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
 
     async def _interrupted(self, text: str, publish: Publish) -> str:
         """Stop what runs, or else drop what was typed. Returns what stays in the line."""
@@ -100,14 +206,30 @@ class Terminal:
         await publish(words(self._address, "/stop"))
         return text
 
-    def _inbound(self, text: str) -> InboundMessage:
+    async def _inbound(self, text: str) -> InboundMessage:
+        """What is said, with the files that it names and what commands printed. Raises MentionError, StoreError."""
         if choice := self._dialogue.choose(text):
             question, value = choice
-            return words(self._address, value, answers=question)
-        text = "/help" if text.strip().casefold() in _HELP else text
+            return words(self._address, value, answers=question, here=self._machine.opened)
+        text = "/help" if text.strip().casefold() in _HELP else with_place(text, self._machine.folder)
+        if text.lstrip().startswith(_COMMANDS):
+            self._dialogue.heard(text)
+            self._model = "" if text.startswith("/model ") else self._model
+            return replace(words(self._address, text, here=self._machine.opened), model=self._model)
+        carried = await self._carried(text)
         self._dialogue.heard(text)
-        self._model = "" if text.startswith("/model ") else self._model
-        return replace(words(self._address, text), model=self._model)
+        await self._print([Piece(self._dialogue.say(name, **values), "quiet") for name, values in carried.told])
+        quotes, self._outputs = [*self._outputs, *carried.quotes], []
+        said = words(self._address, text, quotes=quotes, files=carried.files, here=self._machine.opened)
+        return replace(said, model=self._model)
+
+    async def _carried(self, text: str) -> Carried:
+        carried, to_keep = await asyncio.to_thread(gather, text, self._machine.folder, self._machine.decode)
+        for mention, mime in to_keep:
+            if self._machine.media is None:
+                raise MentionError("file_not_kept", name=mention.written)
+            carried.files.append(await keep(self._machine.media, mention, mime))
+        return carried
 
     def _preview(self) -> Sequence[str]:
         """What is coming, while it is not complete enough to be printed."""
@@ -122,17 +244,33 @@ class Terminal:
         async with self._printing:
             await self._prompt.print_above(lambda: self._screen.print(pieces))
 
+    def _interrupt(self) -> None:
+        """Ctrl-C: it is for the command that the person ran, if one runs."""
+        if self._command:
+            self._command.interrupt()
+        else:
+            self._prompt.interrupt()
+
+    def _end(self) -> None:
+        if self._command:
+            self._command.interrupt()
+        self._prompt.end()
+
     @contextmanager
     def _signals(self) -> Iterator[None]:
         """While this lasts, a signal does what its key does, and the terminal is left in order."""
         loop = asyncio.get_running_loop()
         before = signal.getsignal(signal.SIGINT)
-        loop.add_signal_handler(signal.SIGINT, self._prompt.interrupt)
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
         for ending in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(ending, self._prompt.end)
+            loop.add_signal_handler(ending, self._end)
         try:
             yield
         finally:
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.remove_signal_handler(number)
             signal.signal(signal.SIGINT, before)
+
+
+def _text(line: str | Document) -> str:
+    return line if isinstance(line, str) else line.text
