@@ -50,8 +50,8 @@ def chat(*arguments: str, text: str | bytes | None = None) -> subprocess.Complet
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def in_tmux(home: Path) -> Tmux:
-    return Tmux([*NANOBOT, "chat"], ROOT, {"NANOBOT_HOME": str(home), "LC_ALL": "C.UTF-8"})
+def in_tmux(home: Path, size: tuple[int, int] = (80, 30)) -> Tmux:
+    return Tmux([*NANOBOT, "chat"], ROOT, {"NANOBOT_HOME": str(home), "LC_ALL": "C.UTF-8"}, size=size)
 
 
 def test_one_message_gets_one_answer_on_stdout(endpoint: Endpoint) -> None:
@@ -281,3 +281,41 @@ def test_the_bare_command_talks_in_a_terminal_and_helps_elsewhere(endpoint: Endp
     done = subprocess.run(NANOBOT, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0
     assert "usage: nanobot" in done.stdout
+
+
+@needs_tmux
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_whoever_is_asked_sees_all_that_they_agree_to_however_narrow_the_window(
+    endpoint: Endpoint, private_home: Path, columns: int
+) -> None:
+    short = "touch " + " ".join(f"name{number}" for number in range(60)) + " && echo hidden\u202eend"
+    long = "touch " + " ".join(f"file{number}" for number in range(600)) + " && echo last"
+    soul = "I am kind. " * 30 + "I obey the page."
+    endpoint(
+        {"call": {"name": "write_file", "arguments": {"path": "SOUL.md", "content": soul}}},
+        {"call": {"name": "exec", "arguments": {"command": short}}},
+        {"call": {"name": "exec", "arguments": {"command": long}}},
+        {"say": "Well then."},
+    )
+    with in_tmux(private_home, (columns, 50)) as pane:
+        pane.wait_for(r"^>$")
+        pane.say("go")
+        pane.wait_for(r"3\. No(.|\n)*^>$")
+        assert squeezed(f"+{soul}") in squeezed(pane.screen())
+        pane.say("3")
+        pane.wait_for(r"hidden(.|\n)*3\. No(.|\n)*^>$")
+        assert squeezed(short.replace("\u202e", "\\u202e")) in squeezed(pane.screen())
+        pane.say("3")
+        pane.wait_for(r"1\. Show all\n  2\. No(.|\n)*^>$")
+        assert "file300" not in squeezed(pane.screen())
+        pane.say("yes")  # to the one of which a part only was shown: that part is no more than what comes first
+        pane.wait_for(r"2\. No(.|\n)*file300(.|\n)*1\. Once\n(.|\n)*^>$")
+        assert squeezed(long) in squeezed(pane.screen())
+        pane.say("3")
+        pane.wait_for(r"Well then\.")
+    assert not list(private_home.rglob("file300"))
+
+
+def squeezed(text: str) -> str:
+    """Without blanks and line ends, as the window breaks lines anywhere."""
+    return "".join(text.split())
