@@ -18,6 +18,9 @@ _COPYING = ("relevant_memories", '"role":"tool"')
 
 _MOST_COMPARED = 40  # characters: what is longer may have been cut where it is shown
 _MOST_SHOWN = 120  # characters
+MOST_OF_A_LINE = 2_000
+"""Characters that are shown of a line of a file that people write: nearly always all of it."""
+
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _LETTER = rf"[^\W{_UNSPACED}]"
 _NUMBERED = re.compile(r"^\s*(?:\d+[\t:|→]\s*)?")
@@ -178,10 +181,10 @@ def lines_of(texts: Collection[str]) -> frozenset[str]:
     return frozenset(found for text in texts for line in text.split("\n") if (found := plain(line)))
 
 
-def beginning(text: str) -> str:
+def beginning(text: str, most: int = _MOST_SHOWN) -> str:
     """How a text begins, in one line, for people."""
     words = " ".join(text.split())
-    return words if len(words) <= _MOST_SHOWN else f"{words[:_MOST_SHOWN].rstrip()} …"
+    return words if len(words) <= most else f"{words[:most].rstrip()} …"
 
 
 def _normal(text: str) -> str:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import partial
 
 from nanobot.authority import Role
-from nanobot.commands.forget_questions import answer_in, goes_with, is_before, new_token
+from nanobot.commands.forget_questions import ALL, all_of, answer_in, goes_with, is_before, new_token
 from nanobot.commands.forget_words import Words
 from nanobot.commands.router import Answer, Call, Command
 from nanobot.commands.session import Lines
@@ -64,12 +64,16 @@ class Asker:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The answer; `token` says yes to what it shows, and `number` must be typed with it if it is not 0."""
+    """The answer; `token` says yes to what it shows, and `number` must be typed with it if it is not 0.
+
+    `is_cut`: there is more to show.
+    """
 
     text: str
     token: str = ""
     number: int = 0
     failed: bool = False
+    is_cut: bool = False
 
 
 class Forgetting:
@@ -100,9 +104,20 @@ class Forgetting:
             return Asked(words.say("no_history", reason=error), failed=True)
         if preview.is_nothing:
             return Asked(words.nothing(preview), failed=True)
-        question = await self._ask(preview, asker)
-        asking = words.ask(question.token, question.number) if asker.by else []
-        return Asked("\n".join([*words.preview(preview), *asking]), question.token, question.number)
+        return _asked(await self._ask(preview, asker), preview, asker, whole=not asker.by)
+
+    async def all(self, token: str, asker: Asker) -> Asked | None:
+        """All that would go, of what was shown under this token; None if nothing was. Raises StoreError."""
+        async with self._taking:
+            question = await self._find(token, asker)
+        if question is None:
+            return None
+        wish = Wish(kind_of(question.kind), question.value)
+        try:
+            preview = self._shown.get(question.token) or await self._forget.preview(wish, Reach(question.scopes))
+        except VersionError as error:
+            return Asked(Words(asker.language, asker.typed).say("no_history", reason=error), failed=True)
+        return _asked(question, preview, asker, whole=True)
 
     async def yes(self, token: str, number: str, asker: Asker, begins: Begins | None = None) -> Asked:
         """Erase what was shown under this token, or what alone waits there if it is "". Raises StoreError.
@@ -231,6 +246,15 @@ class Forgetting:
         return still
 
 
+def _asked(question: Question, preview: Preview, asker: Asker, *, whole: bool) -> Asked:
+    words = Words(asker.language, asker.typed)
+    asking = words.ask(question.token, question.number) if asker.by else []
+    is_cut = not whole and words.is_cut(preview)
+    more = [words.say("ask_all", token=question.token)] if is_cut else []
+    text = "\n".join([*words.preview(preview, whole=whole), *more, *asking])
+    return Asked(text, question.token, question.number, is_cut=is_cut)
+
+
 def forget_command(forgetting: Forgetting, send: Send) -> Command:
     """/forget. `send` says that it takes a moment."""
 
@@ -242,7 +266,9 @@ def forget_command(forgetting: Forgetting, send: Send) -> Command:
         reach = reach_of(authority, forgetting.who_is(*who))
         asker = Asker(_by(call.message), reach, call.language, COMMAND, call.message.address, call.message.id)
         agrees, token, number = answer_in(call.argument)
-        if agrees is None:
+        if (wanted := all_of(call.argument)) and (every := await forgetting.all(wanted, asker)):
+            asked = every
+        elif agrees is None:
             asked = await forgetting.show(call.argument, asker)
         elif agrees:
             asked = await forgetting.yes(token, number, asker, partial(send, _notice(call, "working")))
@@ -288,9 +314,11 @@ def _told(call: Call, asked: Asked) -> Answer:
     """With what can be pressed, or typed in a word. A yes to much is typed with its number, not pressed."""
     if not asked.token:
         return Answer(asked.text, failed=asked.failed)
-    yes, no = (f"{COMMAND} {word} {asked.token}" for word in (_YES, _NO))
-    buttons = [Button(call.say("forget.yes"), yes), Button(call.say("forget.no"), no)]
-    return Answer(asked.text, buttons[1:] if asked.number else buttons, failed=asked.failed, yes=yes, no=no)
+    yes, no, every = (f"{COMMAND} {word} {asked.token}" for word in (_YES, _NO, ALL))
+    buttons = [] if asked.number else [Button(call.say("forget.yes"), yes)]
+    buttons += [Button(call.say("forget.all"), every)] if asked.is_cut else []
+    buttons.append(Button(call.say("forget.no"), no))
+    return Answer(asked.text, buttons, failed=asked.failed, yes=yes, no=no)
 
 
 def _notice(call: Call, sentence: str) -> OutboundMessage:

@@ -12,6 +12,10 @@ _LETTERS, _DIGITS = "ABCDEFGHJKMNPQRSTVWXYZ", "23456789"
 _ANSWER = re.compile(rf"(?:[{_LETTERS}][{_LETTERS}{_DIGITS}]{{3}})?\s*(?:\d+)?", re.IGNORECASE | re.ASCII)
 
 
+ALL = "all"
+"""The word before a token that asks for all of what was shown in part."""
+
+
 def new_token() -> str:
     """What names a question: short enough to be typed, and no number."""
     return secrets.choice(_LETTERS) + "".join(secrets.choice(_LETTERS + _DIGITS) for _ in range(3))
@@ -24,6 +28,13 @@ def answer_in(argument: str) -> tuple[bool | None, str, str]:
         return None, "", ""
     token = next((part for part in rest if not part.isdecimal()), "")
     return agrees, token, next((part for part in rest if part.isdecimal()), "")
+
+
+def all_of(argument: str) -> str:
+    """The token whose question is to be shown in full, "" if the words ask for nothing like that."""
+    word, *rest = argument.split() or [""]
+    token = rest[0] if word.casefold() == ALL and len(rest) == 1 else ""
+    return token if _ANSWER.fullmatch(token) and not token.isdecimal() else ""
 
 
 def is_before(now: datetime, until: str) -> bool:

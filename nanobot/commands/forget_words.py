@@ -25,12 +25,12 @@ class Words:
         """There is nothing to forget."""
         return "\n".join([self.say("nothing_found"), *self._left(preview.left)])
 
-    def preview(self, preview: Preview) -> Sequence[str]:
-        """What would go, line by line: how much in each place, and what there."""
+    def preview(self, preview: Preview, *, whole: bool) -> Sequence[str]:
+        """What would go, line by line: how much in each place, and what there; of much, the first, unless `whole`."""
         lines = [self.say("preview"), *self._linked(preview.meaning.meant)]
         for place, count in preview.counts.items():
             if count:
-                lines += [self._place(place, count), *self._shown(preview.shown[place], count)]
+                lines += [self._place(place, count), *self._shown(preview.shown[place], count, whole=whole)]
         return [*lines, *self._left(preview.left)]
 
     def ask(self, token: str, number: int) -> Sequence[str]:
@@ -59,13 +59,18 @@ class Words:
     def _place(self, place: str, count: int) -> str:
         return f"- {self.say('counted', place=self.say(f'place_{place}'), count=f'{count:,}')}"
 
-    def _shown(self, pieces: Sequence[Piece], count: int) -> Iterator[str]:
+    def is_cut(self, preview: Preview) -> bool:
+        """Whether the preview leaves out something that could be shown."""
+        return any(
+            len(_at_first(each)) < len(each) for place, each in preview.shown.items() if preview.counts.get(place)
+        )
+
+    def _shown(self, pieces: Sequence[Piece], count: int, *, whole: bool) -> Iterator[str]:
         """Each with the place where it stands: all that stands in people's own files, the first of others.
 
         `count` is how many there are: of some a store shows nothing by themselves.
         """
-        own, others = ([piece for piece in pieces if piece.is_own is is_own] for is_own in (True, False))
-        shown = [*own[:MOST_OWN], *others[:MOST_SHOWN]]
+        shown = pieces if whole else _at_first(pieces)
         for piece in shown:
             where = f"{piece.where}{self.say('past') if piece.is_past else ''}"
             yield f"  - {self.say('stands', where=where, text=piece.text) if piece.text else where}"
@@ -105,3 +110,8 @@ def _first(names: Sequence[str]) -> str:
     """The first of them, and how many there are beside them."""
     more = len(names) - MOST_LEFT
     return ", ".join(names[:MOST_LEFT]) + (f", … (+{more})" if more > 0 else "")
+
+
+def _at_first(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    own, others = ([piece for piece in pieces if piece.is_own is is_own] for is_own in (True, False))
+    return [*own[:MOST_OWN], *others[:MOST_SHOWN]]

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from nanobot.authority import Scope
 from nanobot.errors import VersionError
-from nanobot.forgotten import beginning
+from nanobot.forgotten import MOST_OF_A_LINE, beginning
 from nanobot.memory import commits, tombstones
 from nanobot.memory.commits import Commit
 from nanobot.memory.facts import bare
@@ -55,7 +55,8 @@ class Remembered:
         now = await self._going(meant)
         past = await self._past(meant, {(path, line) for path, _, line in now})
         pieces = [
-            Piece(f"{path}:{n}" if n else path, beginning(_said(line)), is_own=_is_own(path)) for path, n, line in now
+            Piece(f"{path}:{n}" if n else path, beginning(_said(line), MOST_OF_A_LINE), is_own=_is_own(path))
+            for path, n, line in now
         ]
         pieces += [Piece(path, beginning(_said(line)), is_past=True) for path, line in past]
         pieces = pieces or list(await self._told(meant))

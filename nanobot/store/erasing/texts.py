@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nanobot.errors import StoreError
-from nanobot.forgotten import beginning
+from nanobot.forgotten import MOST_OF_A_LINE, beginning
 from nanobot.ports import Found, Meant, Piece
 from nanobot.store.erasing.swapped import put
 from nanobot.uncancelled import to_the_end
@@ -29,7 +29,7 @@ class ErasableTexts:
 
     def _find(self, meant: Meant) -> Found:
         pieces = [
-            Piece(f"{path.name}:{number}", beginning(line.lstrip("-*+ ")), is_own=True)
+            Piece(f"{path.name}:{number}", beginning(line.lstrip("-*+ "), MOST_OF_A_LINE), is_own=True)
             for path, lines, named in self._each(meant)
             for number, (line, is_meant) in enumerate(zip(lines, named, strict=True), 1)
             if is_meant

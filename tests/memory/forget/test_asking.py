@@ -78,6 +78,25 @@ async def test_what_is_counted_and_not_shown_is_told_as_more(chat: Chat) -> None
     assert f"  - ……还有 {count - 4} 条。" in chinese.text
 
 
+async def test_all_that_would_go_is_shown_to_whoever_asks_for_it(chat: Chat) -> None:
+    line = f"- the {SECRET} is " + "very " * 60 + "secret"
+    (chat.house.space.memory / "MEMORY.md").write_text(f"# Facts\n\n{line}\n", encoding="utf-8")
+    await chat.house.say("cli:long", *(user(f"m{n}", f"t{n}", f"{SECRET} number {n}") for n in range(9)))
+    shown = await chat.type(SECRET)
+    [yes, every, _] = shown.buttons
+    assert "more." in shown.text
+    assert line.removeprefix("- ") in shown.text
+    assert f"/forget all {token_of(shown)} shows all of it." in shown.text
+
+    whole = await chat.type(every.value.removeprefix("/forget "))
+
+    assert all(f"number {n}" in whole.text for n in range(9))
+    assert [button.label for button in whole.buttons] == ["Forget it", "Keep it"]
+    assert whole.buttons[0] == yes
+    assert (await chat.type(yes.value.removeprefix("/forget "))).text.startswith("Forgotten:")
+    assert (await chat.type(every.value.removeprefix("/forget "))).buttons == ()
+
+
 async def test_the_command_that_asks_for_it_is_not_counted(house: Household) -> None:
     async with Spool(house.space.spool, house.clock) as spool:
         await spool.publish(inbound("f1", "/forget the axolotl"))
@@ -124,7 +143,7 @@ async def test_much_goes_only_if_the_number_is_typed(chat: Chat) -> None:
     await chat.house.say("cli:long", *lines)
     shown = await chat.type("tulips")
     token = token_of(shown)
-    assert [button.label for button in shown.buttons] == ["Keep it"]
+    assert [button.label for button in shown.buttons] == ["Show all", "Keep it"]
     assert f"/forget yes {token} 60" in shown.text
 
     pressed = await chat.type(f"yes {token}")
