@@ -62,7 +62,7 @@ async def test_of_one_long_line_both_ends_and_the_length_are_shown() -> None:
     await Approval(person).given(OWNER, command("ls " + "a" * 6_000 + " && rm -rf ~"))
     assert "```sh\nls aaaa" in person.questions[0]
     assert "aaaa && rm -rf ~\n```" in person.questions[0]
-    assert "… 4,015 characters are left out here. In all there are 6,015, in 1 lines." in person.questions[0]
+    assert "… 4,015 characters are left out here. In all there are 6,015, in 1 line." in person.questions[0]
 
 
 @pytest.mark.parametrize(

@@ -255,6 +255,14 @@ async def test_what_must_not_be_remembered_is_refused_with_the_reason(tmp_path: 
     assert (desk.root / path).read_text() == "old: hunter2\nharmless\n"
 
 
+async def test_a_nul_hides_nothing_from_whoever_looks_at_what_is_remembered(tmp_path: Path) -> None:
+    async def guard(path: PurePosixPath, added: str, caller: Caller) -> str | None:
+        return "it holds a password." if "hunter2" in added else None
+
+    desk = Desk(tmp_path, guard=guard)
+    assert "a password" in await desk.refusal("write_file", path="memory/x.md", content="\0\nnew: hunter2")
+
+
 async def test_two_writers_at_once_leave_one_whole_file(desk: Desk) -> None:
     contents = [character * 50_000 for character in "abcdef"]
     results = await asyncio.gather(
