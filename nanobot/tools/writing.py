@@ -35,6 +35,7 @@ Keep = Callable[[PurePosixPath, Edit, Caller], Awaitable[bool]]
 Raises VersionError `conflict` if the file is not as the edit says that it was.
 """
 
+_UTF8 = Text("", "utf-8")
 _NOT_TEXT = "{name} is not a text file, it cannot be edited."
 
 
@@ -160,9 +161,12 @@ class WriteFile:
     def _draft(self, wanted: WriteArguments, authority: Authority) -> Draft:
         disk = self._writer.disk
         place = disk.sandbox.locate(wanted.path, authority)
-        before, after = disk.read_if_any(place), _encoded(Text("", "utf-8"), wanted.content)
-        how = "is a new file" if before is None else "was replaced"
-        return Draft(place, before, after, f"{place.name} {how}: {len(after):,} bytes.")
+        before = disk.read_if_any(place)
+        if before is None:
+            after = _encoded(_UTF8, wanted.content)
+            return Draft(place, before, after, f"{place.name} is a new file: {len(after):,} bytes.")
+        after, remark = _in_place_of(before, wanted.content)
+        return Draft(place, before, after, f"{place.name} was replaced: {len(after):,} bytes{remark}.")
 
 
 class EditFile:
@@ -206,6 +210,25 @@ def _encoded(text: Text, content: str) -> bytes:
     except UnicodeEncodeError as error:
         character = content[error.start : error.end][:1]
         raise ToolError(f"The text holds {character!r}, which cannot be written in {text.encoding}.") from None
+
+
+def _in_place_of(before: bytes, content: str) -> tuple[bytes, str]:
+    """A new text as the file there is written, its encoding and its line ends, and what to say of these."""
+    old = decode(before)
+    if old is None or not old.content:
+        return _encoded(_UTF8, content), ""
+    ends = "CRLF line ends" if old.newline == "\r\n" else ""
+    if ends:
+        content = content.replace("\r\n", "\n").replace("\n", "\r\n")
+    new_ends = "" if ends or "\r\n" not in content else ", with CRLF line ends now (it had LF)"
+    try:
+        after = old.encode(content)
+    except UnicodeEncodeError:
+        return _encoded(
+            _UTF8, content
+        ), f", in UTF-8 now (it was in {old.encoding}, which lacks some characters){new_ends}"
+    kept = [name for name in (old.encoding if after != content.encode(errors="replace") else "", ends) if name]
+    return after, (f" ({', '.join(kept)}, as before)" if kept else "") + new_ends
 
 
 def _lines(data: bytes | None) -> list[str]:

@@ -270,3 +270,31 @@ async def test_two_writers_at_once_leave_one_whole_file(desk: Desk) -> None:
     )
     assert all(not isinstance(result, BaseException) or isinstance(result, ToolError) for result in results)
     assert (desk.root / "x.txt").read_text() in contents
+
+
+@pytest.mark.parametrize(
+    ("before", "content", "after", "says"),
+    [
+        (
+            "旧的内容\r\n第二行在这里\r\n".encode("gbk"),
+            "新内容\n",
+            "新内容\r\n".encode("gbk"),
+            "(gb18030, CRLF line ends, as before)",
+        ),
+        ("旧的内容，没有别的了\n".encode("gbk"), "新内容\n", "新内容\n".encode("gbk"), "(gb18030, as before)"),
+        (b"a\r\nb\r\n", "one\ntwo\r\n", b"one\r\ntwo\r\n", "(CRLF line ends, as before)"),
+        (b"a\nb\n", "one\r\n", b"one\r\n", ", with CRLF line ends now (it had LF)."),
+        ("alt\n".encode("utf-16"), "neu\n", "neu\n".encode("utf-16"), "(utf-16-le, as before)"),
+        (b"\xef\xbb\xbfold\n", "new\n", b"\xef\xbb\xbfnew\n", "(utf-8, as before)"),
+        (b"a\nb\n", "c\n", b"c\n", "was replaced: 2 bytes."),
+        (b"\x89PNG\0\0", "c\n", b"c\n", "was replaced: 2 bytes."),
+        (b"", "c\n", b"c\n", "was replaced: 2 bytes."),
+    ],
+)
+async def test_a_file_that_is_replaced_keeps_its_encoding_and_its_line_ends(
+    desk: Desk, before: bytes, content: str, after: bytes, says: str
+) -> None:
+    path = desk.put("g.txt", before)
+    told = await desk.text("write_file", path="g.txt", content=content)
+    assert path.read_bytes() == after
+    assert says in told
