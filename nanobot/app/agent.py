@@ -1,5 +1,6 @@
 """The agent with its tools, wired as configured."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -12,12 +13,15 @@ from nanobot.app.ground import Ground
 from nanobot.app.keep import Keep
 from nanobot.app.plugins import plugin_tools
 from nanobot.app.recall import build_reminders
+from nanobot.config import secrets_here
 from nanobot.memory.tool_changes import ToolChanges
+from nanobot.ops.logs import Mask
 from nanobot.ports import Tool
 from nanobot.store.frontmatter import read_frontmatter
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.recall import Recall
 from nanobot.tools.shell import ExecPolicy
+from nanobot.tools.spill import MaskedTool
 from nanobot.tools.writing import Remembering
 
 
@@ -47,7 +51,7 @@ def build_agent(ground: Ground, keep: Keep, conversations: Conversations, questi
 def _tools(ground: Ground, keep: Keep, questions: Questions) -> Sequence[Tool]:
     tools, memory = ground.config.tools, keep.memory
     rules = tools.exec
-    changes = ToolChanges(memory.keeping)
+    changes, mask = ToolChanges(memory.keeping), Mask(secrets_here(ground.config, os.environ))
     own: Sequence[Tool] = [
         *builtin_tools(
             ground.workspace,
@@ -56,7 +60,9 @@ def _tools(ground: Ground, keep: Keep, questions: Questions) -> Sequence[Tool]:
             exec_policy=ExecPolicy(owner=rules.owner, member=rules.member, allow=rules.allow, timeout=rules.timeout),
             remembering=Remembering(changes.objection, memory.shelves.written, changes.keep, changes.needs_yes),
             file_lock=memory.files,
+            mask=mask,
         ),
         Recall(keep.memories),
     ]
-    return [*plugin_tools(ground.config.plugins, [tool.spec.name for tool in own]), *own]
+    every = [*plugin_tools(ground.config.plugins, [tool.spec.name for tool in own]), *own]
+    return [MaskedTool(tool, mask) for tool in every]

@@ -14,7 +14,7 @@ from nanobot.config.memory import Memory
 from nanobot.config.models import ModelPreset, Transcription
 from nanobot.config.paths import EMBEDDED
 from nanobot.config.presets import chosen, presets, use_model
-from nanobot.config.secrets import known, secrets_of
+from nanobot.config.secrets import known, secrets_here, secrets_of
 from nanobot.config.tools import Tools
 from nanobot.config.tree import Config
 from nanobot.workspace import Home
@@ -34,6 +34,7 @@ __all__ = [
     "load",
     "presets",
     "read",
+    "secrets_here",
     "secrets_of",
     "use_model",
 ]

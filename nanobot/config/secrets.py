@@ -1,5 +1,6 @@
 """The secrets that a configuration holds, so that others can keep them out of what they write."""
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
@@ -10,6 +11,12 @@ from nanobot.config.tree import Config
 from nanobot.config.values import secrets_in
 from nanobot.errors import ConfigError
 
+SHORTEST_NAMED = 12
+"""Characters of a variable of the environment that is taken for a secret by its name alone."""
+
+_PLAIN = re.compile(r"[\s/\\]|^[a-z_.-]*$")
+"""A path, several words, or a plain word."""
+
 SHORTEST = 6
 """Characters; what is shorter guards nothing, and hiding it would hide ordinary words."""
 
@@ -17,6 +24,15 @@ SHORTEST = 6
 def secrets_of(config: Config) -> frozenset[str]:
     """Keys, tokens and passwords, also those that stand in an address or in a plugin's settings."""
     return frozenset(secret for secret in _in_value(Section(Config), config) if len(secret) >= SHORTEST)
+
+
+def secrets_here(config: Config, env: Mapping[str, str]) -> frozenset[str]:
+    """The same, and what variables of the environment hold whose names say that it is secret.
+
+    Paths (of agents, of files with a key in them) and what is short are none: they would hide ordinary words.
+    """
+    named = (value for name, value in env.items() if SECRET_NAME.search(name))
+    return secrets_of(config) | {value for value in named if len(value) >= SHORTEST_NAMED and not _PLAIN.search(value)}
 
 
 def known(secret: str | None) -> str:

@@ -11,7 +11,7 @@ from nanobot.tools.files import ReadFile
 from nanobot.tools.paths import Sandbox
 from nanobot.tools.search import FindFiles, Grep, ListDir
 from nanobot.tools.shell import Exec, ExecPolicy
-from nanobot.tools.spill import Spill
+from nanobot.tools.spill import Mask, Spill, nothing_hidden
 from nanobot.tools.writing import NOTHING_MORE, EditFile, Remembering, WriteFile, Writer
 from nanobot.workspace import Workspace
 
@@ -24,6 +24,7 @@ def builtin_tools(
     exec_policy: ExecPolicy | None = None,
     remembering: Remembering = NOTHING_MORE,
     file_lock: "threading.Lock | None" = None,
+    mask: Mask = nothing_hidden,
 ) -> Sequence[Tool]:
     """Tools for files, search and commands. Raises ConfigError for a policy that cannot be used.
 
@@ -34,9 +35,10 @@ def builtin_tools(
         exec_policy: who may run what; None leaves exec out.
         remembering: what may be remembered, and what else belongs to a change of it.
         file_lock: held while a file is replaced; to be shared with whoever else writes the same files.
+        mask: takes secrets out of a long result before it is cut and kept; see also MaskedTool.
     """
     disk = Disk(Sandbox(workspace, allowed_dirs), file_lock)
-    spill = Spill(workspace, disk)
+    spill = Spill(workspace, disk, mask=mask)
     approval = Approval(asker)
     writer = Writer(disk, approval, remembering)
     tools: list[Tool] = [

@@ -1,11 +1,15 @@
-"""A result too long for the context goes to a file; the model gets its ends and learns how to read the rest."""
+"""A tool's result before the model reads it: secrets are masked, and what is too long goes to a file."""
 
 import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from nanobot.authority import Scope
 from nanobot.errors import ToolError
+from nanobot.i18n import Language
 from nanobot.ids import new_id
+from nanobot.ports import Caller, Tool, ToolResult, ToolSpec
 from nanobot.tools.disk import Disk
 from nanobot.tools.paths import Place
 from nanobot.workspace import Workspace, folder_of
@@ -17,28 +21,69 @@ MAX_KEPT = 100_000_000
 """Bytes that a scope's spilled results may take up; beyond it the oldest make room."""
 
 
+Mask = Callable[[str], str]
+"""Takes the secrets of the configuration and of the environment out of a text."""
+
+HIDDEN = "[A secret of the configuration or the environment stands here masked. Do not write the mask back.]"
+
+
+def nothing_hidden(text: str) -> str:
+    """The Mask of whoever has no secrets."""
+    return text
+
+
+class MaskedTool:
+    """A tool whose results, and whose reasons for failing, hold no secrets, whoever wrote it."""
+
+    def __init__(self, tool: Tool, mask: Mask) -> None:
+        self._tool = tool
+        self._mask = mask
+
+    @property
+    def spec(self) -> ToolSpec:
+        return self._tool.spec
+
+    def describe(self, arguments: Mapping[str, object], language: Language) -> str:
+        return self._mask(self._tool.describe(arguments, language))
+
+    async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
+        try:
+            result = await self._tool.run(arguments, caller)
+        except ToolError as error:
+            raise ToolError(self._mask(str(error))) from None
+        text = self._mask(result.text)
+        return result if text == result.text else replace(result, text=f"{text}\n{HIDDEN}")
+
+
 class Spill:
     """Keeps long results under the workspace's spill folder, each where only its scope can read it."""
 
-    def __init__(self, workspace: Workspace, disk: Disk, *, max_result: int = MAX_RESULT) -> None:
+    def __init__(
+        self, workspace: Workspace, disk: Disk, *, max_result: int = MAX_RESULT, mask: Mask = nothing_hidden
+    ) -> None:
+        """`mask` goes before a cut: half a secret would not be known any more."""
         self.max_result = max_result
         self._folder = PurePosixPath(workspace.spill.relative_to(workspace.root))
         self._disk = disk
+        self._mask = mask
 
     async def fit(self, text: str, scope: Scope, kind: str) -> str:
         """The text if it is short enough; else its head and tail, and where the whole is now."""
         if len(text) <= self.max_result:
             return text
+        masked = await asyncio.to_thread(self._mask, text)
+        text, hidden = masked, f"\n{HIDDEN}" if masked != text else ""
         head, tail = _ends(text, self.max_result)
         left_out = len(text) - len(head) - len(tail)
         try:
             where = await asyncio.to_thread(self._keep, text, scope, kind)
         except ToolError as error:
-            return f"{head}\n[… {left_out:,} characters are left out here, and could not be kept: {error} …]\n{tail}"
+            lost = f"[… {left_out:,} characters are left out here, and could not be kept: {error} …]"
+            return f"{head}\n{lost}\n{tail}{hidden}"
         first, last = head.count("\n") + 1, text.count("\n", 0, len(text) - len(tail)) + 1
         return (
             f"{head}\n[… {left_out:,} characters are left out here, lines {first} to {last}. "
-            f"All of it is in {where}: read on with read_file, path {where}, start {first} …]\n{tail}"
+            f"All of it is in {where}: read on with read_file, path {where}, start {first} …]\n{tail}{hidden}"
         )
 
     def _keep(self, text: str, scope: Scope, kind: str) -> str:

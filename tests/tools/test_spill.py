@@ -1,16 +1,23 @@
 """Results that are too long for the context."""
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
-from nanobot.authority import Scope
+from nanobot.authority import Origin, Scope
+from nanobot.errors import ToolError
+from nanobot.i18n import Language
+from nanobot.ops.logs import Mask
+from nanobot.ports import Caller, ToolResult, ToolSpec
 from nanobot.tools import spill
 from nanobot.tools.disk import Disk
 from nanobot.tools.paths import Sandbox
-from nanobot.tools.spill import Spill
+from nanobot.tools.spill import HIDDEN, MaskedTool, Spill
 from nanobot.workspace import Workspace
-from tests.tools.desk import ADA, Desk
+from tests.tools.desk import ADA, OWNER, Desk
 
 
 def make(root: Path) -> Spill:
@@ -59,3 +66,48 @@ async def test_a_result_that_cannot_be_kept_says_so(tmp_path: Path) -> None:
     shown = await kept.fit("x" * 500, Scope.owner(), "exec")
     assert "could not be kept" in shown
     assert shown.startswith("xxx")
+
+
+KEY = "sk-live-51aKe9/Q+x"
+
+
+class Printer:
+    """A tool of somebody else that prints all that it is told, or fails with it."""
+
+    spec = ToolSpec("printer", "Prints.", {"type": "object"})
+
+    def describe(self, arguments: Mapping[str, object], language: Language) -> str:
+        return f"print {arguments['text']}"
+
+    async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
+        if "fail" in arguments:
+            raise ToolError(str(arguments["text"]))
+        return ToolResult(str(arguments["text"]), Origin.WEB)
+
+
+async def test_what_a_tool_prints_holds_no_secret_in_any_form() -> None:
+    tool = MaskedTool(Printer(), Mask([KEY]))
+    for text in (f"key={KEY}", f"https://x?k={quote(KEY, safe='')}", json.dumps({"k": KEY})):
+        result = await tool.run({"text": text}, OWNER)
+        assert KEY not in result.text
+        assert quote(KEY, safe="") not in result.text
+        assert result.text.endswith(HIDDEN)
+        assert result.origin is Origin.WEB
+        assert KEY not in tool.describe({"text": text}, "en")
+        with pytest.raises(ToolError) as caught:
+            await tool.run({"text": text, "fail": True}, OWNER)
+        assert KEY not in str(caught.value)
+    plain = await tool.run({"text": "********"}, OWNER)
+    assert plain.text == "********"
+
+
+async def test_a_long_result_is_masked_before_it_is_cut_and_kept(tmp_path: Path) -> None:
+    root = tmp_path / "ws"
+    root.mkdir()
+    workspace = Workspace(root)
+    kept = Spill(workspace, Disk(Sandbox(workspace)), max_result=100, mask=Mask([KEY]))
+    for shift in range(0, 120, 7):
+        shown = await kept.fit("x" * shift + KEY * 10, Scope.owner(), "exec")
+        assert KEY[:8] not in shown
+        assert shown.endswith(HIDDEN)
+    assert all(KEY[:8] not in file.read_text() for file in (root / "spill").iterdir())
