@@ -160,12 +160,12 @@ class Agent:
                     await self._make_room(conversation, message.authority.scope)
 
     def _room(self, llm: LLM, tokens: TokenEstimator) -> Room:
-        tools = tokens.count_request([tool.spec for tool in self._tools_of(llm.info)])
+        tools = tokens.count_request([tool.spec for tool in self._tools_of(llm.info) if llm.info.tools])
         return Room(llm.info, tokens, tools, self._limits.compact_at)
 
     def _tools_of(self, model: ModelInfo) -> Sequence[Tool]:
-        """What a model is told about; small ones, and those that take no tools, know of none."""
-        return self._tools if model.tools and not model.compact else ()
+        """What a model may be told about; small ones know of none."""
+        return () if model.compact else self._tools
 
     async def _make_room(self, conversation: Conversation, scope: Scope) -> None:
         """What nobody answers fills the view as well; it would grow until somebody talks to the bot."""

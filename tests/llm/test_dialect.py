@@ -11,6 +11,7 @@ import pytest
 
 from nanobot.commands.written import as_markdown
 from nanobot.errors import LLMError
+from nanobot.i18n import say as say_in
 from nanobot.llm import dialect as traits
 from nanobot.llm.dialect import ModelDialect, ModelDialects
 from nanobot.llm.endpoint import Endpoint
@@ -397,6 +398,18 @@ class TestMemory:
 
 
 class TestSessions:
+    async def test_a_model_without_tools_is_told_so_in_each_turn(self, make_model: MakeModel, tmp_path: Path) -> None:
+        async with served(Personality("toolless", (no_tools(),))) as server:
+            async with Bot(tmp_path, make_model(server.base_url), tools=[Echo()]).running() as bot:
+                for text in ("hi", "and now?"):
+                    assert not (await bot.ask(text)).failed
+            first, second = (request.body["messages"] for request in server.taken)
+        assert NO_TOOLS in first[0]["content"]
+        assert second[: len(first)] == first
+        assert [one.text for one in bot.progress if one.kind == "notice"] == [
+            say_in("waiting.no_tools", "en", model="main")
+        ]
+
     async def test_thoughts_survive_a_restart_and_show_in_no_export(
         self, make_model: MakeModel, tmp_path: Path
     ) -> None:
