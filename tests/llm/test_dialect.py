@@ -406,9 +406,8 @@ class TestSessions:
             first, second = (request.body["messages"] for request in server.taken)
         assert NO_TOOLS in first[0]["content"]
         assert second[: len(first)] == first
-        assert [one.text for one in bot.progress if one.kind == "notice"] == [
-            say_in("waiting.no_tools", "en", model="main")
-        ]
+        told = [one.text for one in bot.progress if one.kind == "notice"]
+        assert told == [say_in("waiting.no_tools", "en", model="main")]
 
     async def test_thoughts_survive_a_restart_and_show_in_no_export(
         self, make_model: MakeModel, tmp_path: Path
