@@ -168,7 +168,8 @@ _YAML_ADVICE = (
     ("tag", "a value that begins with ! must stand in quotes"),
     ("invalid leading UTF-8", "the text is not UTF-8; save the file as UTF-8"),
     ("indentation indicator", "behind | or > the text begins on the next line"),
-    ("expected a comment or a line break", "behind | or > the text begins on the next line"),
+    ("expected comment or line break", "behind | or > the text begins on the next line"),
+    ("a comment or a line break", "behind | or > the text begins on the next line"),
     ("directive", "a line that begins with % must be indented or stand in quotes"),
 )
 """Words of YAML parsers (libyaml, PyYAML) about a mistake, and what to write."""

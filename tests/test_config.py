@@ -292,6 +292,41 @@ def test_an_unknown_key_is_an_error_with_a_suggestion(text: str, message: str, r
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("model: a: b\n", "line 1: is not YAML: a value that holds a colon must stand in quotes"),
+        ("agent:\n    max_steps: 3\n  max_tokens: 4\n", "line 3: is not YAML: this line is not indented as"),
+        ("model: a\nlanguage\n", "line 3: is not YAML: a line has no colon: write `key: value`"),
+        ("fallbacks: - a\n", "line 1: is not YAML: a list begins on a line of its own below its key"),
+        ("model: 'a' b\n", "or text follows a closed quotation mark"),
+        ('model: "a\\d"\n', "in double quotes a backslash is written twice"),
+        ("fallbacks: [a, b\n", "is never closed, or a comma is missing"),
+        ('model: "main\n', "is never closed"),
+        ("model: |x\n  a\n", "behind | or > the text begins on the next line"),
+        ("model: *\n", "must stand in quotes"),
+        ("model: `a`\n", "a value that begins with ` must stand in quotes"),
+        ("%a\nmodel: a\n", "a line that begins with % must be indented or stand in quotes"),
+        ("fallbacks:\n  - a\n  b: c\n", "line 3: is not YAML: "),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_yaml_is_told_by_what_to_write(text: str, message: str, refuses: Callable[..., str]) -> None:
+    told = refuses(text)
+    assert message in told
+    for words in (
+        "mapping",
+        "token",
+        "block",
+        "scalar",
+        "expected",
+        "context",
+        "flow",
+        "while scanning",
+        "while parsing",
+    ):
+        assert words not in told.rpartition("config.yaml")[2].replace("ontext_", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
         (b"\xef\xbb\xbfmodel: main\n", "byte order mark"),
         ("model: main\n".encode("utf-16"), "byte order mark"),
         (b"# ok\nmodel: \xff\n", ", line 2: is not UTF-8"),

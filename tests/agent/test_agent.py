@@ -543,3 +543,49 @@ async def test_commands_that_come_quickly_are_carried_out_in_their_order(tmp_pat
 
     assert ["/new" in answer.text for answer in answers] == [False, True, False, False]
     assert "/nothing" in answers[2].text
+
+
+async def test_a_skill_whose_description_is_lost_is_told_once(tmp_path: Path) -> None:
+    llm = ScriptedLLM(says("one"), says("two"), says("three"))
+    bot = Bot(tmp_path, llm)
+    skill = bot.workspace.skills / "brew" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\ndescription: tea: hot\n---\nBoil.\n", encoding="utf-8")
+    async with bot.running():
+        await bot.ask("a")
+        await bot.ask("b")
+        skill.write_text('---\ndescription: "tea: hot"\n---\nBoil.\n', encoding="utf-8")
+        await bot.ask("c")
+
+    told = [item.text for item in bot.progress if item.kind == "notice"]
+    assert ["skills/brew/SKILL.md" in text for text in told] == [True]
+    assert "line 2: a value that holds a colon must stand in quotes" in told[0]
+    assert "- brew (`skills/brew/SKILL.md`)" in str(llm.requests[1].messages[0].content)
+    assert "- brew: tea: hot" in str(llm.requests[2].messages[0].content)
+
+
+@pytest.mark.parametrize("how", ["edited", "edited in place", "with CRLF", "deleted", "emptied"])
+async def test_a_session_file_that_is_changed_from_outside_counts_as_it_is(tmp_path: Path, how: str) -> None:
+    llm = ScriptedLLM(says("fine"))
+    async with Bot(tmp_path, llm).running() as bot:
+        await bot.ask("my boat is blue")
+        (path,) = bot.workspace.sessions.rglob("*.jsonl")
+        edited = path.read_bytes().replace(b"blue", b"teal")
+        if how == "edited":
+            path.with_suffix(".tmp").write_bytes(edited)
+            path.with_suffix(".tmp").replace(path)
+        elif how == "edited in place":
+            path.write_bytes(edited)
+        elif how == "with CRLF":
+            path.write_bytes(edited.replace(b"\n", b"\r\n"))
+        elif how == "deleted":
+            path.unlink()
+        else:
+            path.write_bytes(b"")
+        await bot.ask("two")
+        await bot.ask("three")
+
+    assert "blue" not in str(wire(llm)[1:])
+    assert ("teal" in str(wire(llm)[1:])) == (how not in ("deleted", "emptied"))
+    kept = path.read_text(encoding="utf-8")
+    assert [text in kept for text in ('"two"', '"three"', "blue")] == [True, True, False]

@@ -598,3 +598,22 @@ def test_the_proxy_to_telegram_is_used(home: Path, serve: Serve, capsys: pytest.
 def test_without_a_platform_no_gateway_is_missed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["doctor"])
     assert "[ok] Gateway: It does not run, and need not" in capsys.readouterr().out
+
+
+def test_a_user_without_an_entry_in_passwd_is_served(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def nobody(uid: object) -> None:
+        raise KeyError(f"uid not found: {uid}")
+
+    for function in ("getpwuid", "getpwnam"):
+        monkeypatch.setattr(f"pwd.{function}", nobody)
+    for name in ("USER", "LOGNAME", "USERNAME", "LNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/")
+    monkeypatch.setattr("sys.stdin", None)
+    assert main(["chat", "-m", "/status"]) == 0
+    assert "cli:default" in capsys.readouterr().out
+    main(["doctor"])
+    told = capsys.readouterr().out
+    assert f"{home / 'workspace'} is there and can be written" in told
