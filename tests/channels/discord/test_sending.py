@@ -17,6 +17,7 @@ from nanobot.channels.platform import (
 )
 from nanobot.ids import new_id
 from nanobot.messages import Attachment, Button, OutboundMessage
+from nanobot.tools.approval import ApprovalRequest
 from tests.channels.discord.scene import Scene, answer, at
 from tests.fakes.discord_rest import Fault
 
@@ -333,6 +334,22 @@ async def test_buttons_stand_below_the_last_text(scene: Scene) -> None:
     first, last = scene.discord.sent(scene.general)
     assert first["components"] == []
     assert [len(row["components"]) for row in last["components"]] == [5, 5, 2]
+
+
+async def test_all_that_is_agreed_to_arrives_and_the_answers_stand_below_the_last_of_it(scene: Scene) -> None:
+    command = " ".join(f"name{number}" for number in range(1000)) + " \u202e && echo the end"
+    text = ApprovalRequest("tools.may_run", command, "sh", command).whole("en")
+    buttons = [Button("Once", "once"), Button("No", "no")]
+
+    async with scene.open() as channel:
+        await show(channel, answer(scene.general, text, buttons=buttons, kind="question"))
+
+    *others, last = scene.discord.sent(scene.general)
+    assert not any(other["components"] for other in others)
+    assert len(last["components"][0]["components"]) == 2
+    told = " ".join(said["content"].removeprefix("```sh\n").removesuffix("\n```") for said in (*others, last)).split()
+    start = told.index("name0")
+    assert told[start : start + 1005] == command.replace("\u202e", "\\u202e").split()
 
 
 async def test_choices_for_which_there_is_no_button_stand_in_the_text(scene: Scene) -> None:

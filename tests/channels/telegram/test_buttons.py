@@ -3,6 +3,7 @@
 import pytest
 
 from nanobot.messages import Button, OutboundMessage
+from nanobot.tools.approval import ApprovalRequest
 from tests.channels.telegram.scene import GARDEN, OWNER, Scene, private
 from tests.fakes.telegram_faults import flood
 from tests.fakes.telegram_server import FakeTelegram
@@ -12,9 +13,15 @@ LONG = "value " * 50
 CHOICES = [Button("Yes", "yes"), Button("No", LONG)]
 
 
-async def ask(scene: Scene, question: str = "q" * 80, chat: int = OWNER, choices: list[Button] = CHOICES) -> Shown:
+async def ask(
+    scene: Scene,
+    question: str = "q" * 80,
+    chat: int = OWNER,
+    choices: list[Button] = CHOICES,
+    text: str = "Shall I?",
+) -> Shown:
     message = OutboundMessage(
-        id=question, address=private(chat), text="Shall I?", kind="question", buttons=choices
+        id=question, address=private(chat), text=text, kind="question", buttons=choices
     )  # fmt: skip
     for number, part in enumerate(scene.bot.parts(message)):
         await scene.bot.send(message, part, number)
@@ -34,6 +41,18 @@ async def test_a_choice_answers_its_question_and_is_marked(scene: Scene) -> None
     assert heard.address == private()
     assert [button["text"] for button in question.buttons] == ["✓ No"]
     assert scene.world.presses[press] == ""
+
+
+async def test_all_that_is_agreed_to_arrives_and_the_answers_stand_below_the_last_of_it(scene: Scene) -> None:
+    command = " ".join(f"name{number}" for number in range(1000)) + " \u202e && echo the end"
+    scene.owner()
+    await ask(scene, text=ApprovalRequest("tools.may_run", command, "sh", command).whole("en"))
+    *others, last = scene.world.chat(OWNER).by_bot
+    assert [button["text"] for button in last.buttons] == ["Yes", "No"]
+    assert not any(other.buttons for other in others)
+    told = " ".join(each.text for each in (*others, last)).split()
+    start = told.index("name0")
+    assert told[start : start + 1005] == command.replace("\u202e", "\\u202e").split()
 
 
 async def test_a_choice_outlives_a_restart(scene: Scene) -> None:
