@@ -14,6 +14,7 @@ Anything else that is raised is a bug and is logged with its traceback.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 LLMErrorKind = Literal[
@@ -36,6 +37,8 @@ LLMErrorKind = Literal[
     "engine",  # the local engine or its weights are not installed
 ]
 
+
+WeightsFault = Literal["gone", "unreadable", "not_gguf", "truncated", "architecture", "memory"]
 
 VersionErrorKind = Literal[
     "missing",  # there is no git on this machine
@@ -140,6 +143,20 @@ class LLMError(NanobotError):
         self.model = model
         self.said = said
         self.limit = limit
+
+
+class WeightsError(LLMError):
+    """The file of a local model cannot be loaded; the reason chooses the sentence a person reads."""
+
+    def __init__(self, reason: WeightsFault, path: Path, **values: object) -> None:
+        """`values` fill the sentence: sizes in bytes, the architecture, the system's words."""
+        super().__init__("engine", f"{path} cannot be loaded: {reason} {values or ''}".rstrip())
+        self.reason: WeightsFault = reason
+        self.values = {"path": path, **{name: _in_words(value) for name, value in values.items()}}
+
+
+def _in_words(value: object) -> object:
+    return f"{value / 1e9:.2f} GB" if isinstance(value, int) else value
 
 
 _NEVER_CLOSED = "what opens here, a quotation mark, a bracket or a brace, is never closed"

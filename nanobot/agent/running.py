@@ -10,7 +10,7 @@ from nanobot.agent.conversation import Conversation, Conversations
 from nanobot.agent.past import Past
 from nanobot.agent.room import Room
 from nanobot.agent.turn import Turn
-from nanobot.errors import LLMError
+from nanobot.errors import LLMError, WeightsError
 from nanobot.i18n import say
 from nanobot.ids import new_id
 from nanobot.loop import Outcome
@@ -182,6 +182,8 @@ class RunningTurn:
     async def failed(self, error: LLMError) -> OutboundMessage:
         """The model gave no answer: keep what had arrived of a broken one, and say what is wrong."""
         model = error.model or self.room.model.preset
+        if isinstance(error, WeightsError):
+            return await self.refused(f"weights.{error.reason}", **error.values)
         if not error.partial.strip():
             minutes = max(1, round((error.retry_after or 60) / 60))
             said = error.said[:SAID].strip() + (" …" if len(error.said) > SAID else "") or "?"

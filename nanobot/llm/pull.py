@@ -1,18 +1,23 @@
 """Fetches a model file over HTTP: goes on where it stopped, and checks what arrived."""
 
 import errno
+import fcntl
+import hashlib
 import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import BinaryIO, Self
 from urllib.parse import unquote, urlsplit
 
 import httpx2
 
 from nanobot.errors import StoreError
-from nanobot.llm.part import Part
+from nanobot.llm.gguf import MAGIC, VERSIONS
+from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER
 
 CATALOGUE = {
     "qwen2.5-0.5b": "https://huggingface.co/Qwen/Qwen2.5-0.5B-Instruct-GGUF/resolve/main/qwen2.5-0.5b-instruct-q4_k_m.gguf",
@@ -24,8 +29,7 @@ ATTEMPTS = 5
 """How often a download that breaks off is taken up again at once."""
 
 _MARGIN = 100 << 20  # bytes that a download leaves free on the disk
-_MAGIC = b"GGUF"
-_VERSIONS = range(1, 1 << 16)  # 3 at present; a file for big-endian machines seems to have a far higher one
+_BLOCK = 1 << 20
 _SMALLEST = 64_000  # bytes; the smallest models that say anything have some hundred kB
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 _SHA256 = re.compile(r'"?([0-9a-f]{64})"?')
@@ -45,6 +49,90 @@ class Offer:
     size: int | None
     sha256: str | None
     version: str
+
+
+class Part:
+    """The beginning of a file, beside the place where the whole one will stand.
+
+    A note next to it says of which version it is; the beginning of another version is thrown away.
+    As a context manager it is open for writing, for one process only.
+    """
+
+    def __init__(self, target: Path, version: str) -> None:
+        """`version` tells one version of the file from another; an empty one is like no other."""
+        self._target = target
+        self._path = target.with_name(f"{target.name}.part")
+        self._note = target.with_name(f"{target.name}.part.version")
+        self._version = version
+
+    def __enter__(self) -> Self:
+        self._path.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        self._path.touch(PRIVATE_FILE)
+        self._file: BinaryIO = self._path.open("r+b")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._file.close()
+            raise StoreError(f"{self._target.name} is being fetched by another process already") from None
+        if self._noted() == self._version != "":
+            self._read()
+        else:
+            self.restart()
+            self._note.touch(PRIVATE_FILE)
+            self._note.write_text(self._version, encoding="utf-8")
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._file.close()
+
+    @property
+    def sha256(self) -> str:
+        """Of what is there."""
+        return self._digest.hexdigest()
+
+    def beginning(self, count: int) -> bytes:
+        """The first bytes of what is there. What is written next still goes to its end."""
+        self._file.seek(0)
+        head = self._file.read(count)
+        self._file.seek(self.size)
+        return head
+
+    def write(self, block: bytes) -> None:
+        self._file.write(block)
+        self._digest.update(block)
+        self.size += len(block)
+
+    def restart(self) -> None:
+        """Throw away what is there."""
+        self._file.seek(0)
+        self._file.truncate()
+        self.size = 0
+        self._digest = hashlib.sha256()
+
+    def discard(self) -> None:
+        """What is there is worth nothing."""
+        self._path.unlink()
+        self._note.unlink(missing_ok=True)
+
+    def finish(self) -> None:
+        """The file is whole: put it in its place."""
+        self._file.flush()
+        self._path.replace(self._target)
+        self._note.unlink(missing_ok=True)
+
+    def _noted(self) -> str:
+        try:
+            return self._note.read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            return ""
+
+    def _read(self) -> None:
+        """Read what is there, for the checksum. The file is left open at its end."""
+        self.size = 0
+        self._digest = hashlib.sha256()
+        while block := self._file.read(_BLOCK):
+            self._digest.update(block)
+            self.size += len(block)
 
 
 def connect() -> httpx2.Client:
@@ -139,7 +227,7 @@ def _fetch_rest(client: httpx2.Client, offer: Offer, part: Part, report: Report)
             if _length(answer) != offer.size:
                 raise StoreError("the file on the server has just changed; run the same command again")
         for block in answer.iter_raw():
-            if part.size == 0 and not block.startswith(_MAGIC[: len(block)]):
+            if part.size == 0 and not block.startswith(MAGIC[: len(block)]):
                 part.discard()
                 raise StoreError(f"{offer.url} is not a GGUF file")
             part.write(block)
@@ -150,9 +238,9 @@ def _fetch_rest(client: httpx2.Client, offer: Offer, part: Part, report: Report)
 
 def _check_plausible(url: str, part: Part) -> None:
     """Throw away what cannot be a model. Its head is the magic, and a version as four bytes, little-endian."""
-    head = part.beginning(len(_MAGIC) + 4)
-    version = int.from_bytes(head[len(_MAGIC) :], "little")
-    if part.size >= _SMALLEST and head.startswith(_MAGIC) and version in _VERSIONS:
+    head = part.beginning(len(MAGIC) + 4)
+    version = int.from_bytes(head[len(MAGIC) :], "little")
+    if part.size >= _SMALLEST and head.startswith(MAGIC) and version in VERSIONS:
         return
     part.discard()
     small = f"it has only {in_words(part.size)}" if part.size < _SMALLEST else "it does not begin as one does"

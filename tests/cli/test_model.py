@@ -11,8 +11,9 @@ import pytest
 
 from nanobot.cli import main
 from tests.fakes.file_server import FileServer
+from tests.fakes.weights import engine_module, gguf
 
-MODEL = b"GGUF\x03\0\0\0" + bytes(500_000)
+MODEL = gguf(500_000)
 
 
 @pytest.fixture
@@ -25,6 +26,11 @@ def server() -> Iterator[FileServer]:
 def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xllamacpp", engine_module())
 
 
 def in_list(name: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -56,6 +62,25 @@ def test_a_pulled_model_answers_from_then_on(
     assert main(["model", "pull", server.url(), "--yes"]) == 0  # there already
     assert in_list("fine-1b", capsys).startswith("*")
     assert len(server.asked) == 2
+
+
+def test_a_pulled_model_that_cannot_be_loaded_does_not_answer(
+    server: FileServer, private_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "xllamacpp", engine_module(refuses=True))
+    assert main(["model", "pull", server.url(), "--yes"]) == 1
+    out, err = capsys.readouterr()
+    assert "answers from now on" not in out
+    assert "architecture: llama" in err
+    assert "still does" in err
+    assert in_list("embedded", capsys).startswith("*")
+    assert in_list("fine-1b", capsys)
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    assert main(["model", "pull", server.url(), "--yes"]) == 1
+    assert "The engine for local models is not installed" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "xllamacpp", engine_module())
+    assert main(["model", "pull", server.url(), "--yes"]) == 0
+    assert in_list("fine-1b", capsys).startswith("*")
 
 
 def test_the_checksum_that_is_given_must_hold(server: FileServer, capsys: pytest.CaptureFixture[str]) -> None:

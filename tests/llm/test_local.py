@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,13 +14,18 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from nanobot.errors import LLMError, LLMErrorKind
-from nanobot.llm.local import LONGEST, SLOW, LocalModel, embedded_weights
+from nanobot.errors import LLMError, LLMErrorKind, WeightsError
+from nanobot.i18n import say
+from nanobot.llm.gguf import check_weights
+from nanobot.llm.local import LONGEST, SLOW, LocalModel, embedded_weights, try_weights
 from nanobot.ops.clock import SystemClock
 from nanobot.ports import ModelInfo, Request, ToolSpec
 from nanobot.transcript import Message, Usage
 from tests.fakes.clock import FakeClock
+from tests.fakes.weights import gguf
 from tests.llm.watching import Watcher, question
 
 INFO = ModelInfo("embedded", "embedded", 1024, 1000, compact=True)
@@ -105,7 +111,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
 @pytest.fixture
 def weights(tmp_path: Path) -> Path:
     path = tmp_path / "fine-3b.gguf"
-    path.write_bytes(b"GGUF")
+    path.write_bytes(gguf())
     return path
 
 
@@ -253,13 +259,65 @@ async def test_without_the_weights_the_error_names_the_command(
 
 
 async def test_a_file_that_is_gone_or_cannot_be_loaded_is_an_engine_error(
-    engine: FakeEngine, clock: FakeClock, weights: Path, tmp_path: Path
+    engine: FakeEngine, clock: FakeClock, weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "gone.gguf" in (await refusal(LocalModel(INFO, tmp_path / "gone.gguf", clock))).detail
     engine.broken = True
+    await asyncio.to_thread(weights.write_bytes, gguf(architecture="lluma"))
     error = await refusal(LocalModel(INFO, weights, clock))
     assert (error.kind, error.model) == ("engine", "embedded")
-    assert "no such architecture" in error.detail
+    assert isinstance(error, WeightsError)
+    assert (error.reason, error.values["architecture"]) == ("architecture", "lluma")
+    monkeypatch.setattr("nanobot.llm.gguf._free_memory", lambda: 1000)
+    error = await refusal(LocalModel(INFO, weights, clock))
+    assert isinstance(error, WeightsError)
+    assert error.reason == "memory"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (gguf()[:-1], "truncated"),
+        (gguf()[:50_000], "truncated"),
+        (gguf()[:100], "truncated"),
+        (gguf()[:10], "truncated"),
+        (b"", "truncated"),
+        (b"<!DOCTYPE html>" + bytes(1000), "not_gguf"),
+        (b"PK\x03\x04" + bytes(1000), "not_gguf"),
+        (b"GGUF\0\0\0\x03" + gguf()[8:], "not_gguf"),
+        (gguf()[:24] + b"\xff" * 200, "not_gguf"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_seen_before_the_engine_has_it(
+    engine: FakeEngine, weights: Path, content: bytes, reason: str
+) -> None:
+    weights.write_bytes(content)
+    with pytest.raises(WeightsError) as failed:
+        try_weights(weights)
+    assert failed.value.reason == reason
+    assert engine.loaded == []
+    for language in ("en", "zh"):
+        assert str(weights) in say(f"weights.{reason}", language, **failed.value.values)
+
+
+def test_a_file_larger_than_all_memory_is_not_even_tried(
+    engine: FakeEngine, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nanobot.llm.gguf._physical_memory", lambda: 1000)
+    with pytest.raises(WeightsError) as failed:
+        try_weights(weights)
+    assert (failed.value.reason, engine.loaded) == ("memory", [])
+
+
+@given(at=st.integers(0, 300), byte=st.integers(0, 255), end=st.integers(0, 2000))
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_damage_surprises_whoever_looks(tmp_path: Path, at: int, byte: int, end: int) -> None:
+    content = bytearray(gguf(2000)[:end])
+    if at < len(content):
+        content[at] = byte
+    (tmp_path / "x.gguf").write_bytes(content)
+    with suppress(WeightsError):
+        assert check_weights(tmp_path / "x.gguf").needed <= end
 
 
 # The real thing

