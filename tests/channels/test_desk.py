@@ -11,7 +11,18 @@ import pytest
 
 from nanobot.bus.spool import Spool
 from nanobot.channels.socket.desk import ONCE, Desk
-from nanobot.channels.socket.frames import FROM_GATEWAY, FromGateway, Refused, Say, Send, Show, Shown, Taken, Welcome
+from nanobot.channels.socket.frames import (
+    FROM_GATEWAY,
+    FromGateway,
+    Moved,
+    Refused,
+    Say,
+    Send,
+    Show,
+    Shown,
+    Taken,
+    Welcome,
+)
 from nanobot.channels.socket.joined import Joined
 from nanobot.channels.terminal.oneshot import OneShot
 from nanobot.messages import Address, OutboundMessage, Progress
@@ -238,3 +249,26 @@ async def test_who_comes_in_the_middle_of_an_answer_sees_it_as_a_whole(scene: Sc
             )
             late.say(Shown("1"))
             await scene.settled()
+
+
+async def test_a_terminal_that_goes_on_with_another_conversation_sees_and_says_what_is_in_that(scene: Scene) -> None:
+    elsewhere = Address("cli", "work")
+    await scene.says("w1", "waits for work", at=elsewhere)
+    async with scene.attached() as wire:
+        await scene.says("d1", "in default")
+        assert await wire.next_text() == "in default"
+        wire.say(Shown("d1"))
+        wire.say(Moved("work"))
+        assert await wire.next_text() == "waits for work"
+        wire.say(Shown("w1"))
+        wire.say(Say("s1", "hello", here="/project"))
+        assert await wire.next() == Taken("s1")
+        message = await scene.spool.receive()
+        assert (message.address, message.authority.here) == (elsewhere, "/project")
+        await scene.says("d2", "for nobody")
+        await scene.says("w2", "more work", at=elsewhere)
+        assert await wire.next_text() == "more work"
+        wire.say(Shown("w2"))
+        await scene.settled()
+    async with scene.attached() as wire:
+        assert await wire.next_text() == "for nobody"

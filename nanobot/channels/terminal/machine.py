@@ -114,6 +114,7 @@ class RunningCommand:
                 if process.returncode is None:
                     with suppress(ProcessLookupError, PermissionError):
                         os.killpg(process.pid, signal.SIGKILL)
+                    await process.wait()
                 collecting.cancel()
                 await asyncio.wait([collecting])
                 transport.close()

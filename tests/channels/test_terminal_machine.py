@@ -1,0 +1,159 @@
+"""What a person at the terminal does on their own machine: commands, the clipboard, and where they stand."""
+
+import asyncio
+import base64
+import os
+from pathlib import Path
+
+import pytest
+
+from nanobot.channels.terminal.machine import MOST_CARRIED, Machine, RunningCommand, last_code, to_clipboard
+from nanobot.channels.terminal.person import at, with_place
+from nanobot.channels.terminal.terminal import Terminal
+from nanobot.messages import Address, OutboundMessage
+from nanobot.ports import Publish
+from tests.fakes.talker import english
+
+CLIPBOARDS = ("SSH_CONNECTION", "WAYLAND_DISPLAY", "DISPLAY", "WSL_DISTRO_NAME")
+
+
+def tool(folder: Path, name: str, script: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    (folder / name).chmod(0o700)
+
+
+async def test_a_command_has_the_persons_environment_and_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINE", "my value")
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    shown: list[str] = []
+    running = RunningCommand("pwd; echo $MINE; printf 'a\\033[31mb\\rc' >&2; exit 4", tmp_path, shown.append)
+    async with asyncio.timeout(30):
+        code = await running.run()
+    assert "".join(shown) == f"{tmp_path}\nmy value\nab\nc"
+    quote = running.quote(code)
+    assert (quote.how, quote.text) == ("command", f"{tmp_path}\nmy value\nab\nc\n[exit code 4]")
+
+
+async def test_of_a_long_output_the_ends_go_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    running = RunningCommand("echo first; seq 100000; echo last", tmp_path, lambda _: None)
+    async with asyncio.timeout(30):
+        text = running.quote(await running.run()).text
+    assert text.startswith("first\n1\n")
+    assert text.endswith("last\n[exit code 0]")
+    assert "characters are left out here" in text
+    assert len(text) < MOST_CARRIED + 200
+
+
+async def test_a_command_that_does_not_heed_ctrl_c_is_ended_by_the_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    begun = asyncio.Event()
+    running = RunningCommand("trap '' INT; echo begun; sleep 600", tmp_path, lambda _: begun.set())
+    async with asyncio.timeout(30):
+        task = asyncio.create_task(running.run())
+        await begun.wait()
+        running.interrupt()
+        running.interrupt()
+        assert await task == -9
+
+
+async def test_who_leaves_leaves_no_command_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    said: asyncio.Queue[str] = asyncio.Queue()
+    running = RunningCommand("echo $$; sleep 600", tmp_path, said.put_nowait)
+    async with asyncio.timeout(30):
+        task = asyncio.create_task(running.run())
+        group = int(await said.get())
+        task.cancel()
+        await asyncio.wait([task])
+    assert not _lives(group)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("no code, `only this`", None),
+        ("```py\nx = 1\n```\nand\n```sh\nls\n\npwd\n```\nend", "ls\n\npwd"),
+        ("- a list\n\n  ```\n  in it\n  ```\n", "in it"),
+    ],
+)
+def test_the_last_block_of_code(text: str, code: str | None) -> None:
+    assert last_code(text) == code
+
+
+async def test_a_tool_of_the_system_takes_the_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in CLIPBOARDS:
+        monkeypatch.delenv(name, raising=False)
+    tool(tmp_path / "bin", "xclip", f"/bin/cat > '{tmp_path}/clip'")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert await to_clipboard("你好\n", None) == "tool"
+    assert (tmp_path / "clip").read_text(encoding="utf-8") == "你好\n"
+
+
+async def test_without_one_the_terminal_is_asked_to_take_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in CLIPBOARDS:
+        monkeypatch.delenv(name, raising=False)
+    tool(tmp_path / "bin", "pbcopy", "exit 1")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    written: list[str] = []
+    assert await to_clipboard("text", written.append) == "sequence"
+    assert written == [f"\x1b]52;c;{base64.b64encode(b'text').decode()}\x07"]
+    assert await to_clipboard("x" * 100_000, written.append) is None
+    assert await to_clipboard("text", None) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("/export", "/export {here}"),
+        ("/export  my talk.md ", "/export {here}/my talk.md"),
+        ("/export /tmp/x.md", "/export /tmp/x.md"),
+        ("/EXPORT sub/x.md", "/export {here}/sub/x.md"),
+        ("/export --over /tmp/x.md", "/export --over /tmp/x.md"),
+        ("/exports", "/exports"),
+        ("tell me of /export x", "tell me of /export x"),
+    ],
+)
+def test_a_path_is_meant_where_the_person_stands(typed: str, meant: str, tmp_path: Path) -> None:
+    assert with_place(typed, tmp_path) == meant.format(here=tmp_path)
+
+
+async def test_only_the_terminal_that_asked_goes_on_elsewhere(tmp_path: Path) -> None:
+    moved: list[Address] = []
+
+    async def on_move(address: Address) -> None:
+        moved.append(address)
+
+    terminal = Terminal(at("test"), tmp_path / "history", [], "", english, machine=Machine(folder=tmp_path))
+    terminal.on_move = on_move
+    said: list[str] = []
+
+    async def publish(message: object) -> None:
+        said.append(message.id)  # type: ignore[attr-defined]
+
+    await _take(terminal, "/resume work", publish)
+    for reply_to, expected in (("somebody else's", "test"), (said[0], "work")):
+        notice = OutboundMessage(
+            id="n", address=at("test"), text="", kind="notice", reply_to=reply_to, goes_to="cli:work"
+        )
+        await terminal.send(notice)
+        assert terminal.address == at(expected)
+    assert moved == [at("work")]
+
+
+async def _take(terminal: Terminal, text: str, publish: Publish) -> None:
+    await terminal._take(text, publish)
