@@ -173,14 +173,14 @@ def _machine(config: "Config", home: "Home", here: "Path | None") -> "Machine":
 
 
 def _folder_to_open(args: argparse.Namespace, config: "Config") -> "Path":
-    """The folder in which the person stands. Raises WorkspaceError if it is better not opened."""
+    """The folder in which the person stands. Raises UsageError if it is better not opened."""
     from pathlib import Path
 
     from nanobot.workspace import Workspace, why_not_opened
 
     folder = Path.cwd()
     if reason := why_not_opened(folder, home_of(args), Workspace(config.workspace)):
-        raise WorkspaceError(f"{folder} cannot be opened with --here: {reason}.")
+        raise UsageError(f"{folder} cannot be opened with --here: {reason}.")
     return folder
 
 
