@@ -37,9 +37,9 @@ _NEXT_KEY = 0.5  # seconds in which the second key of two may follow
 _LONGEST_PAUSE_IN_A_PASTE = 0.02  # seconds; nobody types a line that fast
 _MOST_AT_ONCE = 1_000_000  # characters
 _PASTE, _END_OF_PASTE = "\x1b[200~", "\x1b[201~"
-_LETTER = r"[^\x00-\x08\n-\x1f\x7f]"  # no key that does something
-_LINES = re.compile(rf"{_LETTER}+[\r\n](?:{_LETTER}|[\r\n])*")
-_BLOCK = re.compile(rf"({_LETTER}+[\r\n](?:{_LETTER}|[\r\n])*{_LETTER})(\r|\n)?[\r\n]*")
+_TEXT = r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"  # no key that does something, or the end of a line
+_LINES = re.compile(rf"(?![\r\n]){_TEXT}+[\r\n]{_TEXT}*")
+_BLOCK = re.compile(rf"((?![\r\n]){_TEXT}*[\r\n]{_TEXT}*[^\r\n])(\r|\n)?[\r\n]*")
 
 
 MOST_OFFERED = 50
@@ -372,21 +372,17 @@ class _PasteReader(PosixStdinReader):
     _is_pasting = False
 
     def read(self, count: int = 1024) -> str:
-        keys = super().read(count)
-        while self._may_go_on(keys) and len(keys) < _MOST_AT_ONCE and (more := super().read(count)):
+        keys = more = super().read(count)
+        is_block = False
+        while more and len(keys) < _MOST_AT_ONCE and (self._is_pasting or len(keys) > 1) and not self.closed:
+            is_block = is_block or self._is_pasting or _PASTE in more or _ends_a_line(more, keys)
+            pause = _LONGEST_PAUSE_IN_A_PASTE if is_block else 0  # who presses Enter alone does not wait
+            more = super().read(count) if select.select([self.stdin_fd], [], [], pause)[0] else ""
             keys += more
         if self._is_pasting or _PASTE in keys:
-            keys = self._as_one_paste(keys)
-        elif block := _BLOCK.fullmatch(keys):
-            keys = f"{_PASTE}{block[1]}{_END_OF_PASTE}{block[2]}"
-        return keys
-
-    def _may_go_on(self, keys: str) -> bool:
-        """Whether more comes at once of what looks like a paste. One that presses Enter alone does not wait."""
-        if self.closed or not (self._is_pasting or len(keys) > 1):
-            return False
-        is_in_lines = self._is_pasting or _PASTE in keys or _LINES.fullmatch(keys) is not None
-        return bool(select.select([self.stdin_fd], [], [], _LONGEST_PAUSE_IN_A_PASTE if is_in_lines else 0)[0])
+            return self._as_one_paste(keys)
+        block = _BLOCK.fullmatch(keys) if is_block else None
+        return f"{_PASTE}{block[1]}{_END_OF_PASTE}{block[2] or ''}" if block else keys
 
     def _as_one_paste(self, keys: str) -> str:
         """All from the first mark of a beginning to the last one of an end."""
@@ -396,3 +392,7 @@ class _PasteReader(PosixStdinReader):
         self._is_pasting = not end
         inside = pasted.replace(_PASTE, "").replace(_END_OF_PASTE, "")
         return f"{before}{begun}{inside}{end}{after}"
+
+
+def _ends_a_line(more: str, keys: str) -> bool:
+    return ("\r" in more or "\n" in more) and _LINES.fullmatch(keys) is not None
