@@ -65,7 +65,9 @@ class Dispatcher:
         self._languages = languages
         self._steer = steer
         self._offers = Offers(bus.clock, bus.is_underway, questions.cover)
-        self._edits = Edits(lambda message: not message.files and router.find(message.text) is not None)
+        self._edits = Edits(
+            lambda message: self._command(message) is not None and router.find(message.text) is not None
+        )
         self._put_off: set[str] = set()  # ids of messages whose turns are to begin again
         self._in_order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -269,9 +271,12 @@ class Dispatcher:
         return await command.handler(call)
 
     def _command(self, message: InboundMessage) -> tuple[Command, str] | None:
-        """The command that a message calls; an unknown one is answered with a suggestion, never by the model."""
+        """The command that a message calls; an unknown one is answered with a suggestion, never by the model.
+
+        What a group says among itself calls none.
+        """
         parsed = parse(message.text)
-        if parsed is None or message.files:
+        if parsed is None or message.files or not message.to_bot:
             return None
         return self._router.find(message.text) or (Command("unknown", self._unknown, immediate=True), parsed[0])
 

@@ -306,6 +306,16 @@ async def test_in_a_group_members_stop_what_they_began_and_leave_the_rest_to_own
             assert await answer("/stop", who, role) == say("command.stopped", "en")
 
 
+async def test_what_a_group_says_among_itself_is_no_command(tmp_path: Path) -> None:
+    async with desk(tmp_path, ScriptedLLM()) as bot:
+        for text in ("/ask", "/ask@OtherBot", "/nosuch"):
+            overheard = replace(said(text, f"overheard {text}"), to_bot=False)
+            await bot.bus.publish(overheard)
+            await bot.bus.publish(edited(overheard, "/ask", "edit"))
+        await bot.bus.publish(said("/ask"))
+        assert (await hears(bot.bus)).reply_to == "/ask"
+
+
 def edited(before: InboundMessage, text: str, name: str = "edit") -> InboundMessage:
     return replace(before, id=f"{before.id}:{name}", text=text, corrects=before.id)
 

@@ -15,7 +15,9 @@ from nanobot.ports import Clock
 
 log = logging.getLogger(__name__)
 
-Meant = Literal["command", "mention", "reply", "none"]
+Meant = Literal["command", "mention", "reply", "other", "none"]
+"""How a message addresses the bot; "other": it addresses another bot, and is for nobody else."""
+
 Send = Callable[[OutboundMessage], Awaitable[None]]
 
 ANSWER_EVERY = 600.0

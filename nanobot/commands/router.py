@@ -11,7 +11,7 @@ from nanobot.i18n.consent import consent
 from nanobot.ids import new_id
 from nanobot.messages import Attachment, Button, InboundMessage, OutboundMessage
 
-_COMMAND = re.compile(r"[/／]([^\W_][\w-]*)(?:@[\w-]+)?(?:\s+(.*))?", re.DOTALL)
+_COMMAND = re.compile(r"[/／]([^\W_][\w-]*)(?:\s+(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,8 @@ class Router:
 def parse(text: str) -> tuple[str, str] | None:
     """Name and argument of what looks like a command; None for other text, a path like /etc/hosts included.
 
-    A name begins with a letter or digit of any script: what no command is called is told so, not passed on.
+    A name begins with a letter or digit of any script: what no command is called is told so, not passed on. One with
+    an @ behind it calls another bot: a channel has taken off our own name.
     """
     match = _COMMAND.fullmatch(text.strip())
     return (match[1], (match[2] or "").strip()) if match else None

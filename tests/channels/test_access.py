@@ -103,7 +103,7 @@ async def test_a_thread_has_the_memory_of_its_channel_also_where_the_server_was_
 async def test_a_group_is_listened_to_as_its_owner_wants(front: Front, listening: Meant, heard: set[Meant]) -> None:
     await front.people.admit(Address("telegram", GROUP), listening, OWNER)  # type: ignore[arg-type]  # of a parameter
 
-    every: tuple[Meant, ...] = ("command", "mention", "reply", "none")
+    every: tuple[Meant, ...] = ("command", "mention", "reply", "other", "none")
     assert {meant for meant in every if await front.in_group(MEMBER, meant)} == heard
 
 
@@ -119,7 +119,7 @@ async def test_what_is_not_said_to_the_bot_is_kept_only_if_the_group_wants_it(fr
     assert spoken_to.to_bot
 
 
-@pytest.mark.parametrize("meant", ["command", "mention", "reply", "none"])
+@pytest.mark.parametrize("meant", ["command", "mention", "reply", "other", "none"])
 async def test_a_stranger_in_a_group_is_neither_heard_nor_kept_nor_answered(front: Front, meant: Meant) -> None:
     await front.people.admit(Address("telegram", GROUP), "open", OWNER)
     await front.people.keep_all(Address("telegram", GROUP), OWNER, keeps_all=True)

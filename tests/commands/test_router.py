@@ -17,7 +17,6 @@ async def _do(call: Call) -> Answer:
         ("/status", ("status", "")),
         ("  /Status now \n", ("Status", "now")),
         ("/remember tea\nand milk", ("remember", "tea\nand milk")),
-        ("/stop@nanobot_bot", ("stop", "")),
         ("/see a/b/c", ("see", "a/b/c")),
     ],
 )
@@ -40,9 +39,23 @@ def test_a_name_that_no_command_can_have_is_a_command_all_the_same(text: str, pa
 
 
 @pytest.mark.parametrize(
-    "text", ["", "/", "\uff0f", "//", "// a comment", "/ status", "/etc/hosts", "/tmp/", "/notes.md", "/_", "a /status"]
+    "text",
+    [
+        "",
+        "/",
+        "\uff0f",
+        "//",
+        "// a comment",
+        "/ status",
+        "/etc/hosts",
+        "/tmp/",
+        "/notes.md",
+        "/_",
+        "a /status",
+        "/new@OtherBot",
+    ],
 )
-def test_paths_comments_and_lone_slashes_are_text(text: str) -> None:
+def test_paths_comments_lone_slashes_and_the_commands_of_other_bots_are_text(text: str) -> None:
     assert parse(text) is None
 
 

@@ -8,7 +8,7 @@ import discord
 
 from nanobot.channels.access import Meant
 from nanobot.channels.discord.settings import NAME
-from nanobot.channels.discord.wording import Names, names_me, readable
+from nanobot.channels.discord.wording import Names, calls_another, names_me, readable
 from nanobot.i18n import Language, say
 from nanobot.messages import Address, Quote, Sender
 
@@ -61,13 +61,18 @@ def names_in(message: discord.Message, me: discord.ClientUser) -> Names:
 
 def meant_by(message: discord.Message, names: Names, commands: frozenset[str]) -> Meant:
     """How a message addresses the bot."""
-    word = readable(message.content, names).split(maxsplit=1)
-    if word and word[0][0] in "/／" and word[0][1:].partition("@")[0].casefold().replace("_", "-") in commands:
-        return "command"
+    word = (readable(message.content, names).split(maxsplit=1) or [""])[0]
+    name, at, _ = word[1:].partition("@")
+    if word[:1] in ("/", "／") and name.casefold().replace("_", "-") in commands:
+        return "other" if at else "command"
     if names_me(message.content, names):
         return "mention"
     replied = _replied_to(message)
-    return "reply" if replied is not None and str(replied.author.id) == names.me else "none"
+    if replied is not None and str(replied.author.id) == names.me:
+        return "reply"
+    return (
+        "other" if calls_another(message.content, {str(user.id) for user in message.mentions if user.bot}) else "none"
+    )
 
 
 def text_of(message: discord.Message, names: Names, language: Language) -> str:

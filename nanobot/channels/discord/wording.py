@@ -1,7 +1,7 @@
 """What was written, without Discord's codes for who was meant."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 
 _CODE_OR_MENTION = re.compile(
@@ -31,6 +31,12 @@ def names_me(content: str, names: Names, *, by_role: bool = True) -> bool:
     return False
 
 
+def calls_another(content: str, bots: Set[str]) -> bool:
+    """Return whether the words begin with the mention of one of these bots, by their ids."""
+    match = _CODE_OR_MENTION.match(content.lstrip())
+    return match is not None and match["user"] in bots
+
+
 def readable(content: str, names: Names) -> str:
     """The words as a person sees them: @name (id), #channel, :emoji:; code stays as it is.
 
@@ -41,6 +47,7 @@ def readable(content: str, names: Names) -> str:
 
 def _without_call(content: str, names: Names) -> str:
     mine = "|".join([f"<@!?{names.me}>", *(f"<@&{role}>" for role in sorted(names.my_roles))])
+    content = re.sub(rf"\A(\s*[/／][\w-]+)@{re.escape(names.my_name)}(?!\S)", r"\1", content, flags=re.IGNORECASE)
     content = re.sub(rf"\A\s*(?:(?:{mine})[ \t]*[,:，：]?[ \t]*\n?)+", "", content)
     return re.sub(rf"(?:\s*(?<!\\)(?:{mine}))+\s*\Z", "", content)
 

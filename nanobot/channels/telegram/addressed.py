@@ -16,13 +16,13 @@ def meant(message: Message, me: User) -> Meant:
         return "none"
     command = _COMMAND.match(_raw(message))
     if command:
-        return "command" if _is(command[2] or me.username, me) else "none"
+        return "command" if _is(command[2] or me.username, me) else "other"
     if any(_names(entity, text, me) for entity, text in _entities(message).items()):
         return "mention"
     replied = message.reply_to_message
     if replied is not None and replied.from_user == me and not opens_topic(replied):
         return "reply"
-    return "none"
+    return "other" if any(_calls_another_bot(entity, text) for entity, text in _entities(message).items()) else "none"
 
 
 def opens_topic(replied: Message) -> bool:
@@ -66,6 +66,15 @@ def _names(entity: MessageEntity, text: str, me: User) -> bool:
     if entity.type == MessageEntity.TEXT_MENTION:
         return entity.user == me
     return entity.type == MessageEntity.MENTION and _is(text.removeprefix("@"), me)
+
+
+def _calls_another_bot(entity: MessageEntity, text: str) -> bool:
+    """Return whether a name at the head is that of a bot: on Telegram those end in "bot", and only those."""
+    if entity.offset > 0:
+        return False
+    if entity.type == MessageEntity.TEXT_MENTION:
+        return entity.user is not None and entity.user.is_bot
+    return entity.type == MessageEntity.MENTION and text.casefold().endswith("bot")
 
 
 def _is(name: str | None, me: User) -> bool:

@@ -22,7 +22,7 @@ from nanobot.ports import Publish
 
 log = logging.getLogger(__name__)
 
-_STRONGEST: Sequence[Meant] = ("command", "mention", "reply", "none")
+_STRONGEST: Sequence[Meant] = ("command", "mention", "reply", "other", "none")
 
 
 class Hearing:

@@ -295,3 +295,20 @@ async def test_messages_are_in_order_within_a_chat(scene: Scene) -> None:
     for place, room in enumerate(rooms):
         said = [heard.text for heard in scene.heard if heard.address == at(room)]
         assert said == [str(number) for number in range(20) if number % 4 == place]
+
+
+@pytest.mark.parametrize("said", ["/new@OtherBot", "<@{bot}> what blooms?"])
+async def test_what_is_said_to_another_bot_is_not_for_this_one(scene: Scene, said: str) -> None:
+    other = scene.discord.person("Other", bot=True)
+    scene.listening = "open"
+
+    async with scene.running():
+        scene.discord.says(scene.ben, scene.general, said.format(bot=other.id), mentions=[other.payload])
+        scene.discord.says(scene.ben, scene.general, "and now to all")
+        assert (await scene.hears()).text == "and now to all"
+
+
+async def test_our_own_name_behind_a_command_is_taken_off(scene: Scene) -> None:
+    async with scene.running():
+        scene.discord.says(scene.ada, scene.discord.dm(scene.ada), "/status@nano now")
+        assert (await scene.hears()).text == "/status now"

@@ -70,6 +70,24 @@ async def test_in_a_group_it_does_not_hear_what_does_not(scene: Scene, typed: st
         await scene.nothing_more()
 
 
+@pytest.mark.parametrize("typed", ["/new@OtherBot", "/new@otherbot please", "@OtherBot what blooms?"])
+async def test_what_is_said_to_another_bot_is_kept_as_the_talk_of_the_group(scene: Scene, typed: str) -> None:
+    scene.member().says(typed, scene.kitchen())
+
+    async with scene.listening():
+        heard = await scene.hears()
+
+    assert (heard.text, heard.to_bot) == (typed, False)
+
+
+@pytest.mark.parametrize("typed", ["/new@TestBot", "@TestBot ask @OtherBot", "/new"])
+async def test_what_names_both_or_nobody_is_for_the_bot(scene: Scene, typed: str) -> None:
+    scene.member().says(typed, scene.kitchen())
+
+    async with scene.listening():
+        assert (await scene.hears()).to_bot
+
+
 async def test_a_person_without_a_username_can_be_mentioned_so_can_the_bot(scene: Scene) -> None:
     entity = {"type": "text_mention", "offset": 3, "length": 3, "user": scene.world.bot}
     scene.member().says("hi bot", scene.garden(), entities=[entity])
