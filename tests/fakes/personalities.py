@@ -15,11 +15,11 @@ PERSONALITIES by its name. To add one, write its rules (functions from a body to
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import count, pairwise
 from typing import Any
 
-from tests.fakes.openai_answers import USAGE, Answer, Json, chunks, fail, say
+from tests.fakes.openai_answers import USAGE, Answer, Json, Send, chunks, event, fail, plain, say
 from tests.fakes.openai_server import FakeOpenAI, Received
 
 Rule = Callable[[Json], Answer | None]
@@ -212,6 +212,113 @@ def call_with(name: str, arguments: object, *, beside: Json, inside: Json, call_
     return chunks({"tool_calls": [call]}, finish="tool_calls", usage=USAGE)
 
 
+OLLAMA_WINDOW = 4096
+
+
+def remade(answer: Answer, change: Callable[[Json], Json]) -> Answer:
+    """The answer with each of its chunks changed."""
+    parts = []
+    for part in answer.parts:
+        data = getattr(part, "data", b"").removeprefix(b"data: ").strip()
+        parts.append(event(change(json.loads(data))) if data.startswith(b"{") else part)
+    return replace(answer, parts=tuple(parts))
+
+
+def calls_in(chunk: Json) -> list[Json]:
+    return [call for choice in chunk["choices"] for call in choice["delta"].get("tool_calls") or ()]
+
+
+def cutting(body: Json, answer: Answer) -> Answer:
+    """As Ollama: it reads what fits into its own window, reports that, and every call has the index 0."""
+    read = min(OLLAMA_WINDOW, sum(len(str(message.get("content") or "")) for message in messages_of(body)) // 4)
+
+    def change(chunk: Json) -> Json:
+        for call in calls_in(chunk):
+            call["index"] = 0
+        return {**chunk, "usage": {**chunk["usage"], "prompt_tokens": read}} if chunk.get("usage") else chunk
+
+    return remade(answer, change)
+
+
+def ids_in_pieces(_: Json, answer: Answer) -> Answer:
+    """As vLLM in some versions: each piece of a call has another id, and each chunk a usage that is null."""
+    numbers = count(1)
+
+    def change(chunk: Json) -> Json:
+        for call in calls_in(chunk):
+            call["id"] = f"chatcmpl-tool-{next(numbers):032x}"
+        return {"usage": None, **chunk}
+
+    return remade(answer, change)
+
+
+def signed(_: Json, answer: Answer) -> Answer:
+    """As Gemini: whole calls in one chunk, without index, the first one signed; they end with "stop"."""
+    chunks_ = [json.loads(p.data[6:]) for p in answer.parts if isinstance(p, Send) and p.data[6:7] == b"{"]
+    whole: list[Json] = []
+    for call in (call for chunk in chunks_ for call in calls_in(chunk)):
+        if call.get("id"):
+            whole.append({"id": "", "type": "function", "function": {**call["function"], "arguments": ""}})
+        whole[-1]["function"]["arguments"] += call["function"]["arguments"]
+    if not whole:
+        return answer
+    whole[0]["extra_content"] = {"google": {"thought_signature": "c2lnbmVk"}}
+    return chunks({"tool_calls": whole}, finish="stop", usage=USAGE)
+
+
+def opened_with_braces(_: Json, answer: Answer) -> Answer:
+    """As Anthropic's models behind some proxies: the arguments begin with an empty object that is none of them."""
+
+    def change(chunk: Json) -> Json:
+        for call in calls_in(chunk):
+            call["function"]["arguments"] = call["function"]["arguments"] or "{}"
+        return chunk
+
+    return remade(answer, change)
+
+
+def arguments_are_objects(body: Json) -> Answer | None:
+    """Templates read the arguments of earlier calls; what is no object fails there."""
+    for message in messages_of(body):
+        for call in message.get("tool_calls") or ():
+            try:
+                is_object = isinstance(json.loads(call["function"]["arguments"]), dict)
+            except ValueError:
+                is_object = False
+            if not is_object:
+                return fail(400, "invalid tool call arguments", type="api_error")
+    return None
+
+
+def signature_back(body: Json) -> Answer | None:
+    """As Gemini 3: each step of calls of the running turn comes back signed."""
+    said = messages_of(body)
+    turn = max((at for at, message in enumerate(said) if message["role"] == "user"), default=0)
+    for message in said[turn:]:
+        calls = message.get("tool_calls") or [{"extra_content": {"google": {"thought_signature": "x"}}}]
+        if not calls[0].get("extra_content", {}).get("google", {}).get("thought_signature"):
+            words = "Function call is missing a thought_signature in functionCall parts."
+            return plain([{"error": {"code": 400, "message": words, "status": "INVALID_ARGUMENT"}}], status=400)
+    return None
+
+
+def results_follow(body: Json) -> Answer | None:
+    """As Anthropic: results stand right behind their calls, and no text is empty or ends in blanks."""
+    said = messages_of(body)
+    for at, message in enumerate(said):
+        ids = {call["id"] for call in message.get("tool_calls") or ()}
+        answered = {m.get("tool_call_id") for m in said[at + 1 : at + 1 + len(ids)]}
+        if ids - answered:
+            return fail(400, f"messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately after")
+        if not ids and not message.get("content"):
+            return fail(400, f"messages.{at}: text content blocks must be non-empty", type="invalid_request_error")
+        if any(not re.fullmatch("[a-zA-Z0-9_-]{1,64}", one) for one in ids):
+            return fail(400, "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'")
+    if said[-1]["role"] == "assistant" and str(said[-1]["content"]) != str(said[-1]["content"]).rstrip():
+        return fail(400, "messages: final assistant content cannot end with trailing whitespace")
+    return None
+
+
 PICKY = (parameters("stream_options", "temperature", "max_tokens"), known_fields())
 
 ALTERNATE = Personality(
@@ -223,6 +330,12 @@ NO_SYSTEM = Personality("no system", (no_system,))
 MISTRAL = Personality("Mistral", (known_fields(), nine_characters, no_user_after_tool))
 PICKY_400 = Personality("picky", (*PICKY, text_beside_calls, no_pictures))
 
+OLLAMA = Personality("Ollama", (arguments_are_objects,), cutting)
+VLLM = Personality("vLLM", (arguments_are_objects,), ids_in_pieces)
+GEMINI = Personality("Gemini", (known_fields("extra_content"), signature_back), signed)
+ANTHROPIC = Personality("Anthropic", (known_fields(), results_follow), opened_with_braces)
+
 PERSONALITIES: Mapping[str, Personality] = {
-    one.name: one for one in (ALTERNATE, THINKING, NO_TOOLS, NO_SYSTEM, MISTRAL, PICKY_400)
-}
+    one.name: one
+    for one in (ALTERNATE, THINKING, NO_TOOLS, NO_SYSTEM, MISTRAL, PICKY_400, OLLAMA, VLLM, GEMINI, ANTHROPIC)
+}  # fmt: skip
