@@ -312,8 +312,8 @@ async def test_in_a_group_the_list_of_sessions_is_that_of_the_group(tmp_path: Pa
         alone = (await bot.tell(VIEWERS["the owner alone"], "/sessions")).text
         in_group = (await bot.tell(VIEWERS["the owner in a group"], "/sessions")).text
 
-    assert {row.split(" ")[0] for row in alone.splitlines()} == {each.at.session_key for each in VIEWERS.values()}
-    assert {row.split(" ")[0] for row in in_group.splitlines()} == {"telegram:-100", "telegram:-100:7"}
+    assert {row.split(" ")[1] for row in alone.splitlines()} == {each.at.session_key for each in VIEWERS.values()}
+    assert {row.split(" ")[1] for row in in_group.splitlines()} == {"telegram:-100", "telegram:-100:7"}
 
 
 async def test_what_is_remembered_goes_to_ones_own_memory(tmp_path: Path, who: Viewer) -> None:

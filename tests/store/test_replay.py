@@ -15,15 +15,20 @@ def gathered(log: list[Line]) -> Session:
     return replay.session("key")
 
 
-@given(st.data(), st.lists(st.sampled_from(["message", "reset", "window", "ended", "archived"]), max_size=30))
+@given(st.data(), st.lists(st.sampled_from(["message", "reset", "window", "ended", "archived", "retry"]), max_size=30))
 def test_both_agree_after_every_line(data: st.DataObject, kinds: list[str]) -> None:
     session, log, turn = Session("key"), list[Line](), "0"
     for kind in kinds:
         whole = session.messages[session.along :]
+        if kind == "retry":
+            turn += "0"  # asked again in a turn of its own
         ids = [message.id for message in whole] or ["gone"]
         turns = [message.turn for message in whole]
         made: dict[str, Line] = {
             "message": Message(role="user", content="x", id=data.draw(st.sampled_from("abcdef")), turn=turn),
+            "retry": Message(
+                role="user", content="x", id=f"again {len(log)}", turn=turn, retries=whole[-1].turn if whole else "gone"
+            ),
             "reset": Reset(at="", through=ids[-1]),
             "window": Window(
                 at="",
