@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from textwrap import shorten
@@ -129,9 +129,12 @@ class Agent:
         except PromptTooBigError as error:
             return await run.refused("turn.prompt_too_big", file=error.file, tokens=error.tokens, window=error.window)
 
-    async def recover(self, address: Address) -> Interruption | None:
-        """Deal with a turn that was running in a session when the process died."""
-        return await (await self._conversations.open(address.session_key)).recover()
+    async def recover(self, address: Address, owed: Collection[str] = ()) -> Interruption | None:
+        """Deal with a turn that was running in a session when the process died.
+
+        One that answers a message of `owed` goes on: that is about to be said again.
+        """
+        return await (await self._conversations.open(address.session_key)).recover(owed)
 
     async def asked_last(self, again: InboundMessage) -> InboundMessage | None:
         """The last question of somebody, as a message that asks it again; None if the last one is not theirs."""

@@ -1,7 +1,7 @@
 """A session, and what of it the model will read."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, takewhile
 
@@ -158,9 +158,14 @@ class Conversation:
         """What became of a message, by its id on the bus, in a process that died; None if it came to nothing."""
         return past_of(inbound, self._session.messages, self._session.ended)
 
-    async def reopen(self, turn: str) -> list[ToolCall]:
-        """Go on with the last turn, in which the process died; the tool calls that were running are closed."""
+    async def reopen(self, turn: str, *, again: bool = True) -> list[ToolCall]:
+        """Go on with the last turn, in which the process died; the tool calls that were running are closed.
+
+        `again`: the model says anew what was half said, and does not see it.
+        """
         self._turn = turn
+        if again:
+            self._left_out |= {message.id for message in self._tail() if message.incomplete == "interrupted"}
         running = self._running()
         messages = self._session.messages
         self._replace(self._shown(messages[: len(messages) - len(running)]), self._along)
@@ -190,14 +195,16 @@ class Conversation:
             return _anew(again, said, turn, tuple(ran))
         return None
 
-    async def recover(self) -> Interruption | None:
+    async def recover(self, owed: Collection[str] = ()) -> Interruption | None:
         """Deal with a last turn that neither was answered nor ended, because the process died in it."""
         messages = self._session.messages
         turn = messages[-1].turn if messages else ""
-        if not turn or turn in self._session.ended or _is_answer(messages[-1]):
+        if not turn or turn in self._session.ended or _is_answer(messages[-1]) or turn == self._turn:
+            return None
+        if any(message.inbound in owed for message in messages if message.turn == turn):
             return None
         unanswered = self._session.asking == turn
-        calls = await self.reopen(turn)
+        calls = await self.reopen(turn, again=False)
         asked = " / ".join(message.content or "" for message in self._running() if message.role == "user")
         await self.end(turn, "interrupted")
         return Interruption(asked, [call.name for call in calls], unanswered)

@@ -29,7 +29,9 @@ def past_of(inbound: str, messages: Sequence[Message], ended: set[str]) -> Past 
     if not turn:
         return None
     lines = [message for message in messages if message.turn == turn]
-    answer = lines[-1] if lines[-1].role == "assistant" and not lines[-1].tool_calls else None
+    is_said = lines[-1].role == "assistant" and not lines[-1].tool_calls
+    is_half = lines[-1].incomplete == "interrupted" and turn not in ended  # the program ended in it
+    answer = lines[-1] if is_said and not is_half else None
     is_last = messages[-1].turn == turn
     is_open = answer is None and turn not in ended and is_last
     return Past(turn, lines[0].inbound == inbound, is_open, answer, _cut_short(lines))

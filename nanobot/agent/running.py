@@ -215,14 +215,20 @@ class RunningTurn:
     async def broken(self, how: EndedHow) -> None:
         """The turn ends in the middle: keep what was said, as interrupted, and leave no tool call open.
 
-        One that goes on later stays open: its model says it all again.
+        One that goes on later stays open: its model says it all again. At the end of a program after which nothing
+        goes on by itself it stays as if the program had been killed: the next one tells the person.
         """
         if not self._begun:
             return
-        await self._conversation.close_calls()
-        if how == "interrupted" and self._turn.goes_on():
+        said = self._turn.half_said.strip()
+        if how == "interrupted" and not self._turn.goes_on():  # the next start closes it, and tells the person
+            if said:
+                await self.record(Message(role="assistant", content=said, incomplete="interrupted"))
             return
-        if said := self._turn.half_said.strip():
+        await self._conversation.close_calls()
+        if how == "interrupted":
+            return
+        if said:
             await self.record(Message(role="assistant", content=said, incomplete="interrupted"))
         await self._conversation.end(self._turn.id, how)
 

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import msgspec
+
 from nanobot.agent.agent import Agent
 from nanobot.agent.conversation import Conversations
 from nanobot.agent.languages import Languages
@@ -14,8 +16,10 @@ from nanobot.app.commands import build_commands
 from nanobot.app.forgetting import build_forgetting
 from nanobot.app.ground import Ground
 from nanobot.app.keep import Keep, build_keep
-from nanobot.commands.forget import Forgetting
+from nanobot.commands.dream import dream_at_shell
+from nanobot.commands.forget import Forgetting, forget_at_shell
 from nanobot.commands.memory_shell import MemoryShell
+from nanobot.commands.pair import Asker, Pairing
 from nanobot.commands.router import Command, Router
 from nanobot.commands.session import Lines
 from nanobot.config import EMBEDDED
@@ -24,6 +28,8 @@ from nanobot.i18n import Language, say
 from nanobot.llm.local import is_installed
 from nanobot.memory.strategies import STRATEGIES
 from nanobot.messages import Address
+from nanobot.ops.control import Handler, Tell
+from nanobot.people.people import MACHINE
 from nanobot.people.standing import as_of_now
 from nanobot.workspace import Workspace
 
@@ -99,6 +105,35 @@ def build_bot(
     return Bot(
         ground.workspace, agent, dispatcher, said.router, languages, keep, forgetting, said.shell, said.about_memory
     )
+
+
+def shell_handlers(bot: Bot, pairing: Pairing) -> dict[str, Handler]:
+    """The work that other commands of the same person have this process do while it has the workspace."""
+
+    async def pair(args: Sequence[str], _: Tell) -> object:
+        """The language that the person reads, then the words behind `nanobot pair`."""
+        language, *words = args
+        answer = await pairing.do(words, Asker(MACHINE, "zh" if language == "zh" else "en", pair="nanobot pair"))
+        return {"text": answer.text, "failed": answer.failed}
+
+    async def memory(args: Sequence[str], _: Tell) -> object:
+        """The words behind `nanobot memory`, as its shell takes them."""
+        return msgspec.to_builtins(await bot.shell.do(args))
+
+    async def forget(args: Sequence[str], _: Tell) -> object:
+        """The words behind `nanobot memory forget`, as its shell takes them."""
+        return msgspec.to_builtins(await forget_at_shell(bot.forgetting, args))
+
+    async def dream(args: Sequence[str], tell: Tell) -> object:
+        """The language that the person reads."""
+        [language] = args
+        read: Language = "zh" if language == "zh" else "en"
+        return msgspec.to_builtins(await dream_at_shell(bot.keep.dream, bot.keep.archive.all_now, read, tell))
+
+    async def ready(_: Sequence[str], __: Tell) -> object:
+        return None
+
+    return {"pair": pair, "memory": memory, "forget": forget, "dream": dream, "ready": ready}
 
 
 def _standing(ground: Ground) -> Standing:

@@ -11,7 +11,7 @@ import msgspec
 
 from nanobot import __version__
 from nanobot.agent.questions import lapsed
-from nanobot.app.bot import build_bot
+from nanobot.app.bot import build_bot, shell_handlers
 from nanobot.app.channels import House, build_posts, build_transcriber
 from nanobot.app.forgetting import go_on, keep_on
 from nanobot.app.ground import Ground
@@ -21,10 +21,8 @@ from nanobot.bus.spool import Spool
 from nanobot.channels.access import Access
 from nanobot.channels.socket.desk import Desk
 from nanobot.channels.socket.frames import Welcome
-from nanobot.commands.dream import dream_at_shell
-from nanobot.commands.forget import forget_at_shell
 from nanobot.commands.gateway import GatewayLines, asked_at_shell
-from nanobot.commands.pair import Asker, Pairing, link_command, pair_command
+from nanobot.commands.pair import Pairing, link_command, pair_command
 from nanobot.config import Config, secrets_of
 from nanobot.errors import expected_in
 from nanobot.first import first_of
@@ -38,7 +36,6 @@ from nanobot.ops.health import Health
 from nanobot.ops.logs import log_to
 from nanobot.ops.socket.server import SocketServer
 from nanobot.ops.supervisor import Supervisor
-from nanobot.people.people import MACHINE
 from nanobot.store.lock import WorkspaceLock
 from nanobot.store.media import MediaFolder
 from nanobot.store.template import prepare, template_folder
@@ -136,8 +133,7 @@ class Gateway:
 
     def _work(self) -> Iterator[Coroutine[object, object, None]]:
         """What goes on until the very end."""
-        control = served({"status": self._status, "pair": self._pair, "memory": self._memory, "dream": self._dream})
-        control |= served({"forget": self._forget})
+        control = served({"status": self._status, **shell_handlers(self._bot, self._pairing)})
         yield self._bot.dispatcher.run()
         yield Supervisor("search", self._bot.keep.memories.run, self._ground.clock).run()
         self._bot.keep.archive.background.start("history", self._bot.keep.memory.state.begin)
@@ -197,27 +193,6 @@ class Gateway:
         state = msgspec.to_builtins(await self._watch.look())
         said = [line for language in args for line in await self._bot.about_memory(asked_at_shell(language))]
         return {**state, "memory": said}
-
-    async def _pair(self, args: Sequence[str], _: TellProgress) -> object:
-        """The language that the person reads, then the words behind `nanobot pair`."""
-        language, *words = args
-        answer = await self._pairing.do(words, Asker(MACHINE, "zh" if language == "zh" else "en", pair="nanobot pair"))
-        return {"text": answer.text, "failed": answer.failed}
-
-    async def _memory(self, args: Sequence[str], _: TellProgress) -> object:
-        """The words behind `nanobot memory`, as its shell takes them."""
-        return msgspec.to_builtins(await self._bot.shell.do(args))
-
-    async def _forget(self, args: Sequence[str], _: TellProgress) -> object:
-        """The words behind `nanobot memory forget`, as its shell takes them."""
-        return msgspec.to_builtins(await forget_at_shell(self._bot.forgetting, args))
-
-    async def _dream(self, args: Sequence[str], tell: TellProgress) -> object:
-        """The language that the person reads."""
-        [language] = args
-        read: Language = "zh" if language == "zh" else "en"
-        archive = self._bot.keep.archive.all_now
-        return msgspec.to_builtins(await dream_at_shell(self._bot.keep.dream, archive, read, tell))
 
     def _supervised_health(self) -> Supervisor | None:
         at = self._ground.config.gateway.health

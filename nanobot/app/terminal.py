@@ -2,27 +2,33 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from textwrap import shorten
 from threading import Thread
 from zoneinfo import ZoneInfo
 
-from nanobot.app.bot import Bot, build_bot
+from nanobot import __version__
+from nanobot.app.bot import Bot, build_bot, shell_handlers
 from nanobot.app.dream import dream_later
 from nanobot.app.forgetting import go_on
 from nanobot.app.ground import Ground
 from nanobot.app.people import build_people, pairing_without_gateway
 from nanobot.bus.memory import MemoryBus
-from nanobot.commands.pair import link_command, pair_command
+from nanobot.channels.socket.desk import Desk, OwnWire
+from nanobot.channels.socket.frames import Send, Show, Welcome
+from nanobot.commands.pair import Pairing, link_command, pair_command
 from nanobot.commands.router import Command
 from nanobot.config import Config, secrets_of
-from nanobot.errors import expected_in
+from nanobot.errors import WorkspaceError, expected_in
+from nanobot.first import first_of
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
-from nanobot.messages import Address, OutboundMessage
+from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.ops.clock import SystemClock
+from nanobot.ops.control import served
 from nanobot.ops.logs import log_to
+from nanobot.ops.socket.server import SocketServer
 from nanobot.ops.supervisor import Supervisor
 from nanobot.ports import Channel
 from nanobot.store.lock import WorkspaceLock
@@ -44,11 +50,16 @@ MOST_OF_QUESTION = 120
 class App:
     """Everything, wired together. `run` owns every task; none outlives it."""
 
-    def __init__(self, bot: Bot, bus: MemoryBus) -> None:
+    def __init__(self, bot: Bot, bus: MemoryBus, pairing: Pairing, patience: float) -> None:
+        """`patience`: seconds that other terminals' turns have to finish when the person here leaves."""
         self._bot = bot
         self._bus = bus
         self._visited: list[Address] = []  # the conversations that were talked in, before the last one
         self._address: Address | None = None
+        self._pairing = pairing
+        self._patience = patience
+        self._own: OwnWire | None = None
+        self._desk = Desk(None, self._welcome, self.language, self._recover)
 
     @property
     def commands(self) -> Sequence[Command]:
@@ -85,10 +96,13 @@ class App:
 
     async def run(self, channel: Channel, address: Address, *, once: bool = False) -> None:
         """Serve one channel until its `listen` returns.
+    async def run(self, channel: Channel, address: Address, *, once: bool = False, owed: Collection[str] = ()) -> None:
+        """Serve one channel until its `listen` returns, and meanwhile the terminals and commands that come later.
 
         Takes the workspace (WorkspaceError if another process has it), and first of all tells the
         person at the address of a turn that the end of the last process cut short. While a
-        person types, the model is got ready; `once` says that there is one question only.
+        person types, the model is got ready; `once` says that there is one question only. `owed` are the ids of what
+        is about to be said again, since another process ended in the middle of it.
         """
         workspace, models = self._bot.workspace, self._bot.keep.models
         self._address = address
@@ -96,33 +110,67 @@ class App:
             await asyncio.to_thread(prepare, workspace, template_folder())
             try:
                 await go_on(self._bot.forgetting, self._bus, workspace)
-                await self._recover(address)
+                await self._recover(address, owed)
                 if not once:
                     model = models.get(address.session_key)[0]
                     Thread(target=model.warm, name="warm", daemon=True).start()  # leaving does not wait for it
                     self._bot.keep.archive.background.start("history", self._bot.keep.memory.state.begin)
                     self._bot.keep.archive.begin()
-                await self._serve(channel, once=once)
-                await self._leave(channel, self._address, once=once)
+                if not await self._serve(channel, address, once=once):
+                    await self._leave(channel, self._address, once=once)
             finally:
                 await models.aclose()
 
-    async def _serve(self, channel: Channel, *, once: bool) -> None:
+    async def _serve(self, channel: Channel, address: Address, *, once: bool) -> bool:
+        """Serve until the person leaves; whether somebody else is there who goes on with all that is left to do."""
+        goes_on = False
         try:
-            async with asyncio.TaskGroup() as tasks:
+            async with self._desk.own(address, is_once=once) as own, asyncio.TaskGroup() as tasks:
+
+                self._own = own
+
+                async def publish(message: InboundMessage) -> None:
+                    own.said(message)
+                    await self._bus.publish(message)
+
                 works = (
                     self._bot.dispatcher.run(),
-                    self._deliver(channel),
+                    self._deliver(channel, own),
+                    self._serve_others(),
+                    self._desk.listen(self._bus.publish),
                     self._bot.keep.archive.background.run(),
                     Supervisor("search", self._bot.keep.memories.run, self._bot.keep.archive.clock).run(),
                     *([] if once else [self._bot.keep.schedule.run(), self._make_up_for()]),
                 )
                 serving = [tasks.create_task(work) for work in works]
-                await channel.listen(self._bus.publish)
+                await channel.listen(publish)
+                if goes_on := self._desk.has_guests:
+                    await self._finish_for_others(channel, address)
                 for task in serving:
                     task.cancel()
         except BaseExceptionGroup as group:
             raise expected_in(group) or group from None
+        return goes_on
+
+    async def _serve_others(self) -> None:
+        """Other commands reach this process as they reach a gateway; where sockets do not work, they cannot."""
+        serve = served(shell_handlers(self._bot, self._pairing)) | {"attach": self._desk.attach}
+        try:
+            await SocketServer(self._bot.workspace, __version__, serve, is_gateway=False).run()
+        except WorkspaceError as error:
+            log.warning("no other terminal can join: %s", error)
+
+    async def _finish_for_others(self, channel: Channel, address: Address) -> None:
+        """Begin nothing more, and let what runs finish; then one of the other terminals takes over."""
+        clock = self._bot.keep.archive.clock
+        draining = asyncio.ensure_future(self._bot.dispatcher.drain())
+        try:
+            await asyncio.wait([draining], timeout=MOMENT)
+            if not draining.done():
+                await self._say(channel, address, "chat.others", seconds=f"{self._patience:g}")
+                await first_of(asyncio.shield(draining), clock.sleep(self._patience))
+        finally:
+            draining.cancel()
 
     async def _make_up_for(self) -> None:
         """Dream of what nobody was to wait for when they left."""
@@ -136,7 +184,7 @@ class App:
         try:
             await asyncio.wait([work, moment], return_when=asyncio.FIRST_COMPLETED)
             if not once and not work.done():
-                await self._say_leaving(channel, address)
+                await self._say(channel, address, "consolidation.leaving")
             await work
         finally:
             work.cancel()
@@ -156,8 +204,11 @@ class App:
                 async with asyncio.timeout(LONGEST_DREAM):
                     await bot.keep.dream.run_by_itself()
 
-    async def _recover(self, address: Address) -> None:
-        cut_short = await self._bot.agent.recover(address)
+    async def _recover(self, address: Address, owed: Collection[str] = ()) -> None:
+        """Tell of a turn that the end of another process cut short."""
+        if self._bot.keep.lanes.is_busy(address.session_key):
+            return
+        cut_short = await self._bot.agent.recover(address, owed)
         if cut_short is None:
             return
         sentence = "turn.interrupted_tools" if cut_short.tools else "turn.interrupted"
@@ -168,21 +219,33 @@ class App:
         text = say(sentence, self.language(address), asked=asked, tools=", ".join(cut_short.tools))
         await self._bus.send(OutboundMessage(id=new_id(), address=address, text=text, kind="notice"))
 
-    async def _say_leaving(self, channel: Channel, address: Address) -> None:
-        text = say("consolidation.leaving", self.language(address))
+    async def _say(self, channel: Channel, address: Address, sentence: str, **values: object) -> None:
+        text = say(sentence, self.language(address), **values)
         await channel.send(OutboundMessage(id=new_id(), address=address, text=text, kind="notice"))
 
-    async def _deliver(self, channel: Channel) -> None:
-        """Carry what the bot says to the channel, in order."""
+    def _welcome(self, address: Address) -> Welcome:
+        language, models = self.language(address), list(self.models)
+        menu = list(self.menu(address))
+        return Welcome(self.greeting(address), self.is_demo(address), language, menu, models, is_gateway=False)
+
+    async def _deliver(self, channel: Channel, own: OwnWire) -> None:
+        """Carry what the bot says to whom it concerns, in order; to the person here what concerns nobody else."""
         while True:
             item = await self._bus.outgoing()
-            try:
-                if isinstance(item, OutboundMessage):
-                    await channel.send(item)
-                else:
-                    await channel.show(item)
-            except Exception:  # the boundary of a channel: one message that cannot be shown is not the end
-                log.exception("%s could not show something", channel.name)
+            if not self._desk.pass_on(item) and isinstance(item, OutboundMessage):
+                own.write(Send(item, self.language(item.address)))
+            frames, own.frames = own.frames, []
+            for frame in frames:
+                await self._show(channel, frame)
+
+    async def _show(self, channel: Channel, frame: object) -> None:
+        try:
+            if isinstance(frame, Send):
+                await channel.send(frame.message)
+            elif isinstance(frame, Show):
+                await channel.show(frame.progress)
+        except Exception:  # the boundary of a channel: one message that cannot be shown is not the end
+            log.exception("%s could not show something", channel.name)
 
 
 def build(config: Config, home: Home, language: Language = "en") -> App:
@@ -194,4 +257,5 @@ def build(config: Config, home: Home, language: Language = "en") -> App:
     people = build_people(config, workspace, clock)
     pairing = pairing_without_gateway(people, workspace, clock)
     ground = Ground(config, home, workspace, clock, bus, people)
-    return App(build_bot(ground, language, [pair_command(pairing), link_command(people)]), bus)
+    bot = build_bot(ground, language, [pair_command(pairing), link_command(people)])
+    return App(bot, bus, pairing, config.gateway.drain)

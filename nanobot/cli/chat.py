@@ -19,20 +19,26 @@ if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does withou
     from pathlib import Path
 
     from nanobot.app import App
-    from nanobot.channels.socket.joined import Joined
+    from nanobot.channels.socket.joined import Joined, SteadyChannel
     from nanobot.channels.terminal.machine import Machine
     from nanobot.config import Config
     from nanobot.i18n import Language
     from nanobot.messages import Address
+    from nanobot.ops.socket.wire import Wire
+    from nanobot.ports import Channel
+    from nanobot.store.lock import InUseError
     from nanobot.workspace import Home
 
-    Talk = Callable[[App | Joined, Address, Home], Awaitable[int]]
+    Talk = Callable[[App | Joined, Address, Home, "_Server"], Awaitable[int]]
 
 MOST_PIPED = 1_000_000
 """Bytes that may go along with a question; no model that people use reads more at once."""
 
 _BY_SIGNAL = 128  # and its number, as shells have it
 _MOMENT = 3.0  # seconds of silence on standard input, after which is said that it is waited for
+_PAUSE = 0.1  # seconds between two looks whether somebody serves
+_STARTING = 10.0  # seconds in which whoever has just taken the workspace can be talked to
+_FIRST_TOLD = 10.0  # seconds until is said that a gateway is still waited for; then after twice as many, and so on
 _STOPPING = 5.0  # seconds in which a turn that is asked to stop has usually ended
 
 
@@ -97,39 +103,143 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _talk(args: argparse.Namespace, config: "Config", address: "Address", how: "Talk", *words: str) -> int:
-    """With the gateway that runs, or with the bot in this process."""
-    from nanobot import __version__
-    from nanobot.channels.socket.joined import Joined
-    from nanobot.ops.socket.client import NoGatewayError, connected
-    from nanobot.workspace import Workspace
-
-    try:
-        wire = await connected(Workspace(config.workspace), __version__, "attach", [address.chat, *words])
-    except NoGatewayError:
-        return await _talk_alone(args, config, address, how)
-    try:
-        return await how(await Joined.join(wire), address, home_of(args))
-    finally:
-        await wire.aclose()
+    """With the process that has the workspace, or in this one."""
+    server = _Server(args, config, address, words)
+    return await how(await server.open(), address, home_of(args), server)
 
 
-async def _talk_alone(args: argparse.Namespace, config: "Config", address: "Address", how: "Talk") -> int:
-    """With the bot in this process, which takes the workspace."""
-    from nanobot.app import build
-    from nanobot.store.lock import InUseError
+class _Server:
+    """Whoever answers: the gateway that runs, another terminal's process, or this one, which then has the workspace.
 
-    try:
-        return await how(build(config, home_of(args), language_here(config.language)), address, home_of(args))
-    except InUseError as error:
+    When it ends, the terminal goes on with the next one: a gateway is waited for, since what it has taken is its own;
+    after any other process that had the workspace, the first to take it serves the others.
+    """
+
+    def __init__(self, args: argparse.Namespace, config: "Config", address: "Address", words: "Sequence[str]") -> None:
+        self._args = args
+        self._config = config
+        self._address = address
+        self._words = words
+        self._wire: Wire | None = None
+        self._tries = 0  # to take the workspace
+        self._bot: App | Joined | None = None  # who serves at the moment
+
+    async def open(self, owed: "Sequence[str]" = ()) -> "App | Joined":
+        """Raises WorkspaceError if the gateway cannot be talked to."""
+        from nanobot.app import build
+        from nanobot.ops.socket.client import NoGatewayError
+
+        try:
+            return await self._join(owed)
+        except NoGatewayError:
+            return build(self._config, home_of(self._args), language_here(self._config.language))
+
+    async def _join(self, owed: "Sequence[str]") -> "Joined":
+        from nanobot import __version__
+        from nanobot.channels.socket.joined import Joined
+        from nanobot.ops.socket.client import connected
+        from nanobot.workspace import Workspace
+
+        args = [self._address.chat, *self._words, *owed]
+        wire = await connected(Workspace(self._config.workspace), __version__, "attach", args)
+        try:
+            joined = await Joined.join(wire)
+        except BaseException:
+            await wire.aclose()
+            raise
+        self._wire = wire
+        return joined
+
+    async def move(self, address: "Address") -> None:
+        """The terminal goes on with another conversation."""
+        self._address = address
+        if self._bot is not None:
+            await self._bot.move(address)
+
+    async def serve(self, bot: "App | Joined", channel: "Channel", *, once: bool = False) -> None:
+        """Serve the channel until the person leaves, whoever ends meanwhile."""
+        from nanobot.channels.socket.joined import SteadyChannel
+
+        steady = SteadyChannel(channel)
+        following: App | Joined | None = bot
+        try:
+            while following is not None:
+                serving, following = following, None
+                if not await self._serve_with(serving, steady, once=once):
+                    following = await self._open_again(steady, serving)
+        finally:
+            await steady.aclose()
+
+    async def _serve_with(self, bot: "App | Joined", steady: "SteadyChannel", *, once: bool) -> bool:
+        """Whether the person has left; else whoever served them has ended, or another process was faster."""
+        import asyncio
+
+        from nanobot.channels.socket.joined import Joined, LeftAloneError
+        from nanobot.store.lock import InUseError
+
+        steady.is_durable = isinstance(bot, Joined) and bot.is_gateway
+        self._bot = bot
+        try:
+            await bot.run(steady, self._address, once=once, owed=steady.owed)
+        except InUseError as error:
+            self._tries += 1
+            if self._tries * _PAUSE > _STARTING:
+                raise self._stuck(error) from None
+            await asyncio.sleep(_PAUSE)
+            return False
+        except LeftAloneError:
+            self._tries = 0
+            if once and steady.is_durable and not steady.owed:
+                raise  # the next gateway answers it; whoever asked cannot wait for that
+            return False
+        else:
+            return True
+        finally:
+            self._bot = None
+            if self._wire is not None:
+                await self._wire.aclose()
+                self._wire = None
+
+    async def _open_again(self, steady: "SteadyChannel", last: "App | Joined") -> "App | Joined | None":
+        """Whoever serves next; None if the person has left meanwhile."""
+        from nanobot.i18n import say
+
+        language, waited, told = last.language(self._address), 0.0, 0.0
+        while await steady.pause(_PAUSE if waited else 0):
+            try:
+                bot = await (self._join(steady.owed) if steady.is_durable else self.open(steady.owed))
+            except WorkspaceError:
+                if not steady.is_durable and waited > _STARTING:
+                    raise
+                if steady.is_durable and waited >= told:
+                    await self._tell(steady, say("gateway.waited_for", language, seconds=round(waited)))
+                    told = max(2 * told, _FIRST_TOLD)
+                waited += _PAUSE
+            else:
+                if steady.is_durable:
+                    await self._tell(steady, say("gateway.is_back", language, seconds=round(waited)))
+                return bot
+        if steady.owed:
+            print(f"nanobot: {say('gateway.unsaid', language, count=len(steady.owed))}", file=sys.stderr)
+        return None
+
+    async def _tell(self, steady: "SteadyChannel", text: str) -> None:
+        from nanobot.messages import Progress
+
+        await steady.show(Progress(address=self._address, turn="", kind="notice", text=text))
+
+    def _stuck(self, error: "InUseError") -> WorkspaceError:
         if error.holder and error.holder.serves:
-            raise WorkspaceError(
-                f"A gateway has the workspace {config.workspace} ({error.holder}) and does not answer. If it is just "
-                f"starting or stopping, try again in a moment; if it is stuck, `kill {error.holder.pid}` ends it."
-            ) from None
-        raise
+            return WorkspaceError(
+                f"A gateway has the workspace {self._config.workspace} ({error.holder}) and does not answer. If it is "
+                f"just starting or stopping, try again in a moment; if it is stuck, `kill {error.holder.pid}` ends it."
+            )
+        return error
 
 
-async def _converse(bot: "App | Joined", address: "Address", home: "Home", *, model: str, machine: "Machine") -> int:
+async def _converse(
+    bot: "App | Joined", address: "Address", home: "Home", server: _Server, *, model: str, machine: "Machine"
+) -> int:
     from nanobot.channels.terminal.terminal import Terminal
 
     _check_model(bot, model)
@@ -139,8 +249,8 @@ async def _converse(bot: "App | Joined", address: "Address", home: "Home", *, mo
 
     menu, greeting = bot.menu(address), bot.greeting(address)
     terminal = Terminal(address, home.terminal_history, menu, greeting, language, model, machine)
-    terminal.on_move = bot.move
-    await bot.run(terminal, address)
+    terminal.on_move = server.move
+    await server.serve(bot, terminal)
     return 0
 
 
@@ -188,6 +298,7 @@ async def _ask(
     bot: "App | Joined",
     address: "Address",
     _: "Home",
+    server: _Server,
     *,
     args: argparse.Namespace,
     text: str,
@@ -205,7 +316,7 @@ async def _ask(
     channel = kind(address, typed(text), lambda: bot.language(address), piped=typed(piped), model=args.model)
     channel.opens(here)
     ending.stop = channel.stop
-    await bot.run(channel, address, once=True)
+    await server.serve(bot, channel, once=True)
     return 0 if channel.report() else 1
 
 

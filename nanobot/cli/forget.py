@@ -108,7 +108,7 @@ def _opened(config: "Config", args: argparse.Namespace) -> "AbstractAsyncContext
         from nanobot.store.lock import InUseError
 
         try:
-            await ask(Workspace(config.workspace), __version__, "status")
+            await ask(Workspace(config.workspace), __version__, "ready")
         except NoGatewayError:
             try:
                 async with alone(config, home_of(args)) as bot:

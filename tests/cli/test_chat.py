@@ -247,17 +247,6 @@ def test_ctrl_c_stops_an_answer_and_a_tool_and_the_conversation_goes_on(endpoint
 
 
 @needs_tmux
-def test_a_second_process_says_who_holds_the_workspace(endpoint: Endpoint, private_home: Path) -> None:
-    endpoint()
-    with in_tmux(private_home) as pane:
-        pane.wait_for(r"^>$")
-        done = chat("-m", "hello")
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
-
-
-@needs_tmux
 def test_one_question_in_a_terminal_grows_and_asks_for_approvals(endpoint: Endpoint, private_home: Path) -> None:
     endpoint({"call": {"name": "exec", "arguments": {"command": "echo it-ran"}}}, {"say": "It **ran**.\n\nDone."})
     env = {"NANOBOT_HOME": str(private_home), "LC_ALL": "C.UTF-8"}

@@ -2,10 +2,25 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from nanobot.channels.socket.frames import FROM_TERMINAL, Moved, Refused, Say, Send, Show, Shown, Taken, Welcome, Wire
+import msgspec
+
+from nanobot.channels.socket.frames import (
+    FROM_TERMINAL,
+    Moved,
+    Refused,
+    Say,
+    Send,
+    Show,
+    Shown,
+    T,
+    Taken,
+    Welcome,
+    Wire,
+)
 from nanobot.channels.terminal.person import NAME, PERSON, SCRIPT, at, words
 from nanobot.errors import NanobotError
 from nanobot.i18n import Language, say
@@ -13,6 +28,8 @@ from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
 from nanobot.ports import Delivery, Outbox, Publish
 
 log = logging.getLogger(__name__)
+
+Recover = Callable[[Address, Sequence[str]], Awaitable[None]]
 
 ONCE = "once"
 """What somebody says who attaches for one question: they see what concerns it, and nothing else."""
@@ -28,12 +45,23 @@ class Desk:
     name = NAME
 
     def __init__(
-        self, outbox: Outbox, welcome: Callable[[Address], Welcome], language: Callable[[Address], Language]
+        self,
+        outbox: Outbox | None,
+        welcome: Callable[[Address], Welcome],
+        language: Callable[[Address], Language],
+        recover: Recover | None = None,
     ) -> None:
-        """`welcome` is what a terminal is told first, `language` the one spoken at an address."""
+        """
+        Args:
+            outbox: what waits to be shown; None where nothing waits, and all is passed on.
+            welcome: what a terminal is told first.
+            language: the one spoken at an address.
+            recover: called for each terminal that came, with the ids of what it is about to say again.
+        """
         self._outbox = outbox
         self._welcome = welcome
         self._language = language
+        self._recover = recover
         self._publish: Publish | None = None
         self._attached: list[_Attached] = []
         self._waiting: dict[Address, OutboundMessage] = {}  # to be shown next, in each conversation
@@ -49,6 +77,8 @@ class Desk:
 
     async def run(self) -> None:
         """Show what the bot says until cancelled. Raises StoreError when the outbox cannot be read."""
+        if self._outbox is None:
+            return
         self._outbox.take_back(self.name)
         self._waiting.clear()
         while True:
@@ -64,13 +94,18 @@ class Desk:
         return any(terminal.address == address for terminal in self._attached)
 
     async def attach(self, args: Sequence[str], wire: Wire) -> None:
-        """Serve a terminal until it leaves. The words are the conversation's name and, for one question, ONCE."""
+        """Serve a terminal until it leaves.
+
+        The words are the conversation's name, for one question ONCE, and the ids of what it will say again.
+        """
         address = at(args[0] if args else "default")
         terminal = _Attached(wire, address, is_once=ONCE in args[1:], joined_in=self._running.get(address))
         wire.write(self._welcome(address))
         self._attached.append(terminal)
         self._begin_to_show(terminal)
         try:
+            if self._recover and not terminal.joined_in:
+                await self._recover(address, args[1:])
             while frame := await wire.read(FROM_TERMINAL):
                 if isinstance(frame, Say):
                     wire.write(await self._said(frame, terminal))
@@ -94,6 +129,33 @@ class Desk:
             terminal.show(Progress(address=terminal.address, turn=terminal.joined_in, kind="started"))
         self._send_waiting(terminal.address, [terminal])
 
+    @property
+    def has_guests(self) -> bool:
+        """Whether anybody is attached, apart from the terminal of this process."""
+        return any(not isinstance(terminal.wire, OwnWire) for terminal in self._attached)
+
+    @asynccontextmanager
+    async def own(self, address: Address, *, is_once: bool) -> AsyncIterator["OwnWire"]:
+        """The terminal of this process: it sees of its conversation what one that is attached would see."""
+        wire = OwnWire()
+        terminal = _Attached(wire, address, is_once=is_once, joined_in=None)
+        wire.said, wire.moved = terminal.noted, terminal.move
+        self._attached.append(terminal)
+        try:
+            yield wire
+        finally:
+            self._attached.remove(terminal)
+
+    def pass_on(self, item: OutboundMessage | Progress) -> bool:
+        """Show it to whom it concerns; whether that is anybody."""
+        if isinstance(item, Progress):
+            self._show(item)
+            return True
+        here = [each for each in self._attached if each.address == item.address and each.wants(item)]
+        for terminal in here:
+            terminal.wire.write(Send(item, self._language(item.address)))
+        return bool(here)
+
     async def _said(self, frame: Say, terminal: "_Attached") -> Taken | Refused:
         if self._publish is None:
             return Refused(frame.id, say("gateway.ending", self._language(terminal.address)))
@@ -106,7 +168,7 @@ class Desk:
 
     async def _shown(self, message_id: str) -> None:
         for address, waiting in list(self._waiting.items()):
-            if waiting.id == message_id:  # else another terminal has shown it before
+            if self._outbox and waiting.id == message_id:  # else another terminal has shown it before
                 del self._waiting[address]
                 await self._outbox.delivered(message_id)
 
@@ -128,6 +190,21 @@ class Desk:
         for terminal in self._attached:
             if terminal.address == progress.address:
                 terminal.show(progress)
+
+
+class OwnWire:
+    """Where the terminal of this process stands in place of a connection: it takes the frames from here."""
+
+    def __init__(self) -> None:
+        self.frames: list[object] = []
+        self.said: Callable[[InboundMessage], None] = lambda _: None
+        self.moved: Callable[[Address], None] = lambda _: None
+
+    async def read(self, decoder: msgspec.json.Decoder[T]) -> T | None:
+        return None
+
+    def write(self, line: object) -> None:
+        self.frames.append(line)
 
 
 class _Attached:
@@ -154,9 +231,19 @@ class _Attached:
             files=frame.files,
             here=frame.here,
         )
-        message = replace(message, id=frame.id, model=frame.model)  # the terminal waits for the reply to it
+        message = replace(
+            message, id=frame.id, model=frame.model, again=frame.again
+        )  # the terminal waits for the reply to it
         self._said.add(message.id)
         return message
+
+    def move(self, address: Address) -> None:
+        """It goes on with another conversation."""
+        self.address = address
+
+    def noted(self, message: InboundMessage) -> None:
+        """It has said this by another way."""
+        self._said.add(message.id)
 
     def wants(self, message: OutboundMessage) -> bool:
         """Whether a message of its conversation concerns it."""

@@ -31,6 +31,7 @@ class Welcome(msgspec.Struct, tag=True):
     language: Language
     commands: list[tuple[str, str]]  # slash commands and what they do
     models: list[str] = []  # presets that may be chosen
+    is_gateway: bool = True  # what it took is on disk; else another terminal's process answers
 
 
 class Taken(msgspec.Struct, tag=True):
@@ -69,6 +70,7 @@ class Say(msgspec.Struct, tag=True):
     files: list[Attachment] = []
     model: str = ""  # the preset that answers this one
     here: str = ""  # the folder that they opened for the conversation
+    again: bool = False  # it was said to a process that ended
 
 
 class Moved(msgspec.Struct, tag=True):

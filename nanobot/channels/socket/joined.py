@@ -1,8 +1,10 @@
 """A terminal's side of the gateway that it joined."""
 
 import asyncio
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Collection, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from nanobot.channels.socket.frames import (
     FROM_GATEWAY,
@@ -20,9 +22,12 @@ from nanobot.channels.socket.frames import (
 from nanobot.channels.terminal.person import words
 from nanobot.errors import NanobotError, WorkspaceError
 from nanobot.i18n import Language, say
-from nanobot.messages import Address, InboundMessage, Progress
-from nanobot.ports import Channel
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
+from nanobot.ports import Channel, Publish
 from nanobot.uncancelled import to_the_end
+
+REMEMBERED = 1000
+"""Ids of messages that were shown: what the next one shows again is not said twice."""
 
 STOPPING = 5.0
 """Seconds in which a turn that is stopped has usually ended; nobody waits longer for that to leave."""
@@ -73,7 +78,12 @@ class Joined:
         """Whether it is the embedded model that answers."""
         return self._welcome.is_demo
 
-    async def run(self, channel: Channel, address: Address, *, once: bool = False) -> None:
+    @property
+    def is_gateway(self) -> bool:
+        """Whether what is taken there is on disk, and answered by the next one if this one ends."""
+        return self._welcome.is_gateway
+
+    async def run(self, channel: Channel, address: Address, *, once: bool = False, owed: Collection[str] = ()) -> None:
         """Serve a channel until its `listen` returns. Raises LeftAloneError when the gateway ends first.
 
         `once`: there is one question, and if this is cancelled, its turn is stopped. Otherwise turns go on without us.
@@ -86,12 +96,15 @@ class Joined:
                 listening.result()  # raises what went wrong
                 return
             hearing.result()
-            raise LeftAloneError(say("gateway.lost_untaken" if self._taking else "gateway.lost", self._language))
+            raise LeftAloneError(say("gateway.lost", self._language))
         except asyncio.CancelledError:
             if once and self._turn:
                 await to_the_end(self._stop_turn(address))
             raise
         finally:
+            for taking in self._taking.values():  # whoever waits for that is told
+                if not taking.done():
+                    taking.set_exception(LeftAloneError(say("gateway.lost_untaken", self._language)))
             for task in (listening, hearing):
                 task.cancel()
             await asyncio.wait([hearing, listening])
@@ -104,8 +117,10 @@ class Joined:
     async def _publish(self, message: InboundMessage) -> None:
         taken = self._taking[message.id] = asyncio.get_running_loop().create_future()
         self._wire.write(said(message))
-        await taken
-        del self._taking[message.id]
+        try:
+            await taken
+        finally:
+            del self._taking[message.id]
 
     async def _stop_turn(self, address: Address) -> None:
         stop = words(address, "/stop")
@@ -128,7 +143,7 @@ class Joined:
                 case Show(progress):
                     self._follow(progress)
                     await channel.show(progress)
-                case Taken(message_id) if message_id in self._taking:
+                case Taken(message_id) if message_id in self._taking and not self._taking[message_id].done():
                     self._taking[message_id].set_result(None)
                 case Refused(message_id, text) if message_id in self._taking:
                     self._taking[message_id].set_exception(LeftAloneError(text))
@@ -138,6 +153,85 @@ class Joined:
             self._turn = progress.turn
         elif progress.kind == "ended":
             self._turn = None
+
+
+class SteadyChannel:
+    """A Channel that outlives whoever serves it: what was said and is not answered is said again to the next one."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.name = channel.name
+        self.is_durable = False
+        """Whether whoever serves it keeps on disk what it takes."""
+        self._channel = channel
+        self._owed: dict[str, InboundMessage] = {}
+        self._turns: dict[str, str] = {}  # running ones, and the messages that they answer
+        self._shown: deque[str] = deque(maxlen=REMEMBERED)
+        self._publish: Publish | None = None
+        self._listening: asyncio.Task[None] | None = None
+
+    @property
+    def owed(self) -> Sequence[str]:
+        """The ids of what was said and neither answered nor taken for good."""
+        return list(self._owed)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the person has left."""
+        return self._listening is not None and self._listening.done()
+
+    async def listen(self, publish: Publish) -> None:
+        """Hand on what the person says until they leave; the first time for each who serves, what is owed, too."""
+        self._publish = publish
+        try:
+            for message in list(self._owed.values()):
+                await self._hand_on(replace(message, again=True))
+            if self._listening is None:
+                self._listening = asyncio.create_task(self._channel.listen(self._said))
+            await asyncio.shield(self._listening)
+        finally:
+            self._publish = None
+
+    async def pause(self, seconds: float) -> bool:
+        """Let the person go on while nobody serves; whether they are still there."""
+        if self._listening is not None:
+            await asyncio.wait([self._listening], timeout=seconds)
+        return not self.is_over
+
+    async def aclose(self) -> None:
+        """The person is not heard any more. Raises what went wrong while they were."""
+        if self._listening is not None:
+            self._listening.cancel()
+            await asyncio.wait([self._listening])
+
+    async def send(self, message: OutboundMessage) -> None:
+        if message.id in self._shown:
+            return
+        await self._channel.send(message)
+        self._shown.append(message.id)
+        if message.reply_to and message.id != f"{message.reply_to}:hint":
+            self._owed.pop(message.reply_to, None)
+
+    async def show(self, progress: Progress) -> None:
+        if progress.kind == "started":
+            self._turns[progress.turn] = progress.text
+        await self._channel.show(progress)
+        if progress.kind == "ended":
+            self._owed.pop(self._turns.pop(progress.turn, ""), None)
+
+    async def _said(self, message: InboundMessage) -> None:
+        if message.answers is None and message.text != "/stop":
+            self._owed[message.id] = message
+        if self._publish is not None:
+            await self._hand_on(message)
+
+    async def _hand_on(self, message: InboundMessage) -> None:
+        publish = self._publish
+        if publish is None:
+            return
+        with suppress(LeftAloneError):  # it is owed to the next one
+            await publish(message)
+            if self.is_durable:
+                self._owed.pop(message.id, None)
 
 
 def said(message: InboundMessage) -> Say:
@@ -150,4 +244,5 @@ def said(message: InboundMessage) -> Say:
         list(message.files),
         message.model,
         message.authority.here,
+        message.again,
     )

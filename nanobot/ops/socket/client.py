@@ -15,6 +15,9 @@ PATIENCE = 10.0
 """Seconds in which a gateway that works says who it is, however busy the machine."""
 
 
+OF_GATEWAYS = ("status",)
+"""What only a gateway can be asked, not the process of a terminal that serves others."""
+
 _HELLO = msgspec.json.Decoder(Hello)
 
 
@@ -43,15 +46,19 @@ async def connected(workspace: Workspace, version: str, do: str, args: Sequence[
         raise WorkspaceError(f"The gateway's socket {path} cannot be used: {error.strerror or error}.") from error
     wire = Wire(reader, writer)
     try:
-        await _greet(wire, workspace, version)
+        is_gateway = await _greet(wire, workspace, version)
     except BaseException:
         await wire.aclose()
         raise
+    if do in OF_GATEWAYS and not is_gateway:
+        await wire.aclose()
+        raise NoGatewayError(none)
     wire.write(Wish(do, list(args)))
     return wire
 
 
-async def _greet(wire: Wire, workspace: Workspace, version: str) -> None:
+async def _greet(wire: Wire, workspace: Workspace, version: str) -> bool:
+    """Whether it is a gateway; else a terminal's process answers."""
     try:
         async with asyncio.timeout(PATIENCE):
             hello = await wire.read(_HELLO)
@@ -67,3 +74,4 @@ async def _greet(wire: Wire, workspace: Workspace, version: str) -> None:
             f"The gateway that runs here (process {hello.pid}) is nanobot {hello.nanobot}, this command is {version}. "
             "Restart the gateway, so that both are the same."
         )
+    return hello.is_gateway

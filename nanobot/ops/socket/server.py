@@ -20,6 +20,7 @@ class Hello(msgspec.Struct):
 
     nanobot: str  # the version
     pid: int
+    is_gateway: bool = True  # else a terminal's process, which serves those that came later
 
 
 class Wish(msgspec.Struct):
@@ -43,8 +44,11 @@ Serve = Callable[[Sequence[str], Wire], Awaitable[None]]
 class SocketServer:
     """Serves the socket of a workspace while it runs."""
 
-    def __init__(self, workspace: Workspace, version: str, serve: Mapping[str, Serve]) -> None:
+    def __init__(
+        self, workspace: Workspace, version: str, serve: Mapping[str, Serve], *, is_gateway: bool = True
+    ) -> None:
         """`serve` does what is asked for, by name, until it returns or the connection ends."""
+        self._is_gateway = is_gateway
         self._workspace = workspace
         self._version = version
         self._serve = serve
@@ -82,7 +86,7 @@ class SocketServer:
             await wire.aclose()
 
     async def _talk(self, wire: Wire) -> None:
-        wire.write(Hello(self._version, os.getpid()))
+        wire.write(Hello(self._version, os.getpid(), self._is_gateway))
         wish = await wire.read(_WISH)
         if wish is None:
             return

@@ -1,0 +1,138 @@
+"""Several terminals and commands at once, with a gateway and without: real processes, real signals."""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from nanobot.workspace import Home, Workspace
+from tests.fakes.gateway import NANOBOT, NOBODY, ROOT, GatewayProcess, configure, nanobot
+from tests.fakes.openai_answers import Hang, beginning, say
+from tests.fakes.openai_server import FakeOpenAI
+from tests.fakes.processes import Running
+from tests.fakes.tmux import Tmux, needs_tmux
+
+
+@pytest.fixture
+async def model(private_home: Path) -> AsyncIterator[FakeOpenAI]:
+    async with FakeOpenAI() as server:
+        configure(private_home, server.base_url)
+        yield server
+
+
+def chat_in_tmux(home: Path, session: str = "default") -> Tmux:
+    env = {"NANOBOT_HOME": str(home), "LC_ALL": "C.UTF-8"}
+    return Tmux([*NANOBOT, "chat", "--session", session], ROOT, env)
+
+
+async def sees(pane: Tmux, pattern: str) -> str:
+    return await asyncio.to_thread(pane.wait_for, pattern)
+
+
+def holder(home: Path) -> int:
+    """The process that has the workspace."""
+    return int(json.loads(Workspace(Home(home).workspace).lock.read_text())["pid"])
+
+
+@needs_tmux
+async def test_beside_an_open_chat_other_commands_just_work(model: FakeOpenAI, private_home: Path) -> None:
+    model.otherwise = lambda body: say(f"You said {body['messages'][-1]['content'].split()[-1]}.")
+    with chat_in_tmux(private_home, "one") as one, chat_in_tmux(private_home, "two") as two:
+        for pane, word in ((one, "apple"), (two, "pear")):
+            await sees(pane, r"^Talking with fake(.|\n)*^>$")
+            pane.say(word)
+        await sees(one, r"^You said apple\.(.|\n)*fake\n\n>$")
+        await sees(two, r"^You said pear\.(.|\n)*fake\n\n>$")
+        asked = await nanobot(private_home, "chat", "-m", "plum")
+        assert (asked.code, asked.out, asked.err) == (0, "You said plum.\n", "")
+        assert (await nanobot(private_home, "recall", "apple")).code == 0
+        forgotten = await nanobot(private_home, "memory", "forget", "--yes", "pear")
+        assert (forgotten.code, forgotten.err) == (0, "")
+        status = await nanobot(private_home, "status", "--json")
+        assert (status.code, json.loads(status.out)["running"]) == (1, False)
+        assert "pear" not in one.screen()
+        two.say("fig")
+        await sees(two, r"^You said fig\.")
+    assert "pear" not in Workspace(Home(private_home).workspace).sessions.joinpath("cli", "two.jsonl").read_text()
+
+
+@needs_tmux
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+async def test_when_the_first_process_dies_the_second_takes_over_its_own_turn(
+    model: FakeOpenAI, private_home: Path, end: signal.Signals
+) -> None:
+    configure(private_home, model.base_url, gateway={"drain": "0s"})
+    model.will(beginning("Half a sent", Hang()), say("Here I am."))
+    model.otherwise = lambda _: say("Still here.")
+    with chat_in_tmux(private_home, "one") as one:
+        await sees(one, r"^>$")
+        first = holder(private_home)
+        with chat_in_tmux(private_home, "two") as two:
+            await sees(two, r"^>$")
+            two.say("talk")
+            await sees(two, r"Half a sent")
+            os.kill(first, end)
+            screen = await sees(two, r"^Here I am\.(.|\n)*fake\n\n>$")
+            assert screen.count("Here I am.") == 1
+            assert holder(private_home) != first
+            two.say("and now?")
+            await sees(two, r"^Still here\.")
+    said = Workspace(Home(private_home).workspace).sessions.joinpath("cli", "two.jsonl").read_text()
+    assert said.count('"content":"talk"') == 1
+
+
+@needs_tmux
+async def test_who_leaves_first_lets_the_other_be_answered(model: FakeOpenAI, private_home: Path) -> None:
+    model.will(say("It took long, " * 20 + "but here it is.", pause=0.02))
+    model.otherwise = lambda _: say("Still here.")
+    with chat_in_tmux(private_home, "one") as one, chat_in_tmux(private_home, "two") as two:
+        await sees(one, r"^>$")
+        await sees(two, r"^>$")
+        first, other = (one, two) if "one" in command_of(holder(private_home)) else (two, one)
+        other.say("take your time")
+        await model.received(1)
+        first.press("C-d")
+        await sees(first, r"^\[exit 0\]")
+        await sees(other, r"but here it is\.(.|\n)*fake\n\n>$")
+        other.say("and now?")
+        await sees(other, r"^Still here\.")
+        assert len(model.requests) == 2
+
+
+def command_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_text()
+
+
+@needs_tmux
+async def test_a_gateway_that_restarts_is_waited_for_and_no_line_is_lost(model: FakeOpenAI, private_home: Path) -> None:
+    configure(private_home, model.base_url, telegram=NOBODY)
+    model.otherwise = lambda body: say(f"You said {body['messages'][-1]['content'].split()[-1]}.")
+    async with GatewayProcess(private_home) as gateway:
+        with chat_in_tmux(private_home) as pane:
+            await sees(pane, r"^>$")
+            assert await gateway.stop() == 0
+            await sees(pane, r"I wait for it")
+            pane.say("apple")
+            async with GatewayProcess(private_home):
+                screen = await sees(pane, r"You said apple\.(.|\n)*fake\n\n>$")
+                assert screen.count("You said apple.") == 1
+                assert "It is back" in screen
+                pane.press("C-d")
+                await sees(pane, r"^\[exit 0\]")
+
+
+async def test_what_a_signal_cut_short_is_told_at_the_next_start(model: FakeOpenAI, private_home: Path) -> None:
+    model.will(beginning("Half a sent", Hang()), say("Here I am."))
+    asked = await Running.start("chat", "-m", "how are you?", env={"NANOBOT_HOME": str(private_home)})
+    await model.received(1)
+    asked.send_signal(signal.SIGHUP)
+    await asked.communicate()
+    assert asked.returncode == 129
+    again = await nanobot(private_home, "chat", "-m", "hello?")
+    assert again.out == "Here I am.\n"
+    assert "interrupted before I had answered" in again.err
+    assert "how are you?" in again.err
