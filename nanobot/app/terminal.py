@@ -24,7 +24,7 @@ from nanobot.errors import WorkspaceError, expected_in
 from nanobot.first import first_of
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
-from nanobot.messages import Address, InboundMessage, OutboundMessage
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
 from nanobot.ops.clock import SystemClock
 from nanobot.ops.control import served
 from nanobot.ops.logs import log_to
@@ -232,8 +232,8 @@ class App:
         """Carry what the bot says to whom it concerns, in order; to the person here what concerns nobody else."""
         while True:
             item = await self._bus.outgoing()
-            if not self._desk.pass_on(item) and isinstance(item, OutboundMessage):
-                own.write(Send(item, self.language(item.address)))
+            if not self._desk.pass_on(item):
+                own.write(Show(item) if isinstance(item, Progress) else Send(item, self.language(item.address)))
             frames, own.frames = own.frames, []
             for frame in frames:
                 await self._show(channel, frame)

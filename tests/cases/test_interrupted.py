@@ -70,13 +70,15 @@ def prepare(desk: Desk) -> None:
     desk.server.will(call(("exec", {"command": SLEEP})))
 
 
-async def goes_on(desk: Desk) -> None:
-    """The conversation is legal, and says that the tool was interrupted."""
+async def goes_on(desk: Desk, *, told: bool) -> None:
+    """The conversation is legal, and says that the tool was interrupted; so does the bot if it was `told` to end."""
     asked = len(desk.server.requests)
     desk.server.will(say("Here I am."))
     async with desk.start() as person:
         assert (await person.ask("next")).text == "Here I am."
-    assert [message.kind for message in person.said] == ["answer"]
+    assert person.said[-1].kind == "answer"
+    assert [message for message in person.said if "interrupted while running exec" in message.text] == person.said[:-1]
+    assert len(person.said) == 2 or not told
     assert len(desk.server.requests) == asked + 1
     assert "Interrupted" in next(str(message["content"]) for message in desk.sent(-1) if message["role"] == "tool")
 
@@ -96,7 +98,7 @@ async def test_a_signal_during_a_tool_ends_its_processes_and_asks_the_model_noth
     assert b"Traceback" not in err
     assert b"destroyed" not in err
     assert len(desk.server.requests) == 1
-    await goes_on(desk)
+    await goes_on(desk, told=code != 130)
 
 
 async def test_a_signal_during_an_answer_keeps_no_half_as_a_whole(desk: Desk) -> None:

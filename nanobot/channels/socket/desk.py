@@ -150,7 +150,7 @@ class Desk:
         """Show it to whom it concerns; whether that is anybody."""
         if isinstance(item, Progress):
             self._show(item)
-            return True
+            return self.is_watched(item.address)
         here = [each for each in self._attached if each.address == item.address and each.wants(item)]
         for terminal in here:
             terminal.wire.write(Send(item, self._language(item.address)))
