@@ -94,8 +94,6 @@ class App:
         self._address = address
         await self._recover(address)
 
-    async def run(self, channel: Channel, address: Address, *, once: bool = False) -> None:
-        """Serve one channel until its `listen` returns.
     async def run(self, channel: Channel, address: Address, *, once: bool = False, owed: Collection[str] = ()) -> None:
         """Serve one channel until its `listen` returns, and meanwhile the terminals and commands that come later.
 
@@ -126,7 +124,6 @@ class App:
         goes_on = False
         try:
             async with self._desk.own(address, is_once=once) as own, asyncio.TaskGroup() as tasks:
-
                 self._own = own
 
                 async def publish(message: InboundMessage) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does withou
     from nanobot.store.lock import InUseError
     from nanobot.workspace import Home
 
-    Talk = Callable[[App | Joined, Address, Home, "_Server"], Awaitable[int]]
+    Talk = Callable[[App | Joined, Address, "_Server"], Awaitable[int]]
 
 MOST_PIPED = 1_000_000
 """Bytes that may go along with a question; no model that people use reads more at once."""
@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
 async def _talk(args: argparse.Namespace, config: "Config", address: "Address", how: "Talk", *words: str) -> int:
     """With the process that has the workspace, or in this one."""
     server = _Server(args, config, address, words)
-    return await how(await server.open(), address, home_of(args), server)
+    return await how(await server.open(), address, server)
 
 
 class _Server:
@@ -116,7 +116,7 @@ class _Server:
     """
 
     def __init__(self, args: argparse.Namespace, config: "Config", address: "Address", words: "Sequence[str]") -> None:
-        self._args = args
+        self.home = home_of(args)
         self._config = config
         self._address = address
         self._words = words
@@ -132,7 +132,7 @@ class _Server:
         try:
             return await self._join(owed)
         except NoGatewayError:
-            return build(self._config, home_of(self._args), language_here(self._config.language))
+            return build(self._config, self.home, language_here(self._config.language))
 
     async def _join(self, owed: "Sequence[str]") -> "Joined":
         from nanobot import __version__
@@ -237,9 +237,7 @@ class _Server:
         return error
 
 
-async def _converse(
-    bot: "App | Joined", address: "Address", home: "Home", server: _Server, *, model: str, machine: "Machine"
-) -> int:
+async def _converse(bot: "App | Joined", address: "Address", server: _Server, *, model: str, machine: "Machine") -> int:
     from nanobot.channels.terminal.terminal import Terminal
 
     _check_model(bot, model)
@@ -248,7 +246,7 @@ async def _converse(
         return bot.language(terminal.address)
 
     menu, greeting = bot.menu(address), bot.greeting(address)
-    terminal = Terminal(address, home.terminal_history, menu, greeting, language, model, machine)
+    terminal = Terminal(address, server.home.terminal_history, menu, greeting, language, model, machine)
     terminal.on_move = server.move
     await server.serve(bot, terminal)
     return 0
@@ -297,7 +295,6 @@ def _folder_to_open(args: argparse.Namespace, config: "Config") -> "Path":
 async def _ask(
     bot: "App | Joined",
     address: "Address",
-    _: "Home",
     server: _Server,
     *,
     args: argparse.Namespace,
