@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does withou
     from nanobot.store.lock import InUseError
     from nanobot.workspace import Home
 
-    Talk = Callable[[App | Joined, Address, "_Server"], Awaitable[int]]
+    Talk = Callable[[App | Joined, "_Server"], Awaitable[int]]
 
 MOST_PIPED = 1_000_000
 """Bytes that may go along with a question; no model that people use reads more at once."""
@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
 async def _talk(args: argparse.Namespace, config: "Config", address: "Address", how: "Talk", *words: str) -> int:
     """With the process that has the workspace, or in this one."""
     server = _Server(args, config, address, words)
-    return await how(await server.open(), address, server)
+    return await how(await server.open(), server)
 
 
 class _Server:
@@ -118,7 +118,7 @@ class _Server:
     def __init__(self, args: argparse.Namespace, config: "Config", address: "Address", words: "Sequence[str]") -> None:
         self.home = home_of(args)
         self._config = config
-        self._address = address
+        self.address = address
         self._words = words
         self._wire: Wire | None = None
         self._tries = 0  # to take the workspace
@@ -140,7 +140,7 @@ class _Server:
         from nanobot.ops.socket.client import connected
         from nanobot.workspace import Workspace
 
-        args = [self._address.chat, *self._words, *owed]
+        args = [self.address.chat, *self._words, *owed]
         wire = await connected(Workspace(self._config.workspace), __version__, "attach", args)
         try:
             joined = await Joined.join(wire)
@@ -152,7 +152,7 @@ class _Server:
 
     async def move(self, address: "Address") -> None:
         """The terminal goes on with another conversation."""
-        self._address = address
+        self.address = address
         if self._bot is not None:
             await self._bot.move(address)
 
@@ -180,7 +180,7 @@ class _Server:
         steady.is_durable = isinstance(bot, Joined) and bot.is_gateway
         self._bot = bot
         try:
-            await bot.run(steady, self._address, once=once, owed=steady.owed)
+            await bot.run(steady, self.address, once=once, owed=steady.owed)
         except InUseError as error:
             self._tries += 1
             if self._tries * _PAUSE > _STARTING:
@@ -204,7 +204,7 @@ class _Server:
         """Whoever serves next; None if the person has left meanwhile."""
         from nanobot.i18n import say
 
-        language, waited, told = last.language(self._address), 0.0, 0.0
+        language, waited, told = last.language(self.address), 0.0, 0.0
         while await steady.pause(_PAUSE if waited else 0):
             try:
                 bot = await (self._join(steady.owed) if steady.is_durable else self.open(steady.owed))
@@ -226,7 +226,7 @@ class _Server:
     async def _tell(self, steady: "SteadyChannel", text: str) -> None:
         from nanobot.messages import Progress
 
-        await steady.show(Progress(address=self._address, turn="", kind="notice", text=text))
+        await steady.show(Progress(address=self.address, turn="", kind="notice", text=text))
 
     def _stuck(self, error: "InUseError") -> WorkspaceError:
         if error.holder and error.holder.serves:
@@ -237,9 +237,10 @@ class _Server:
         return error
 
 
-async def _converse(bot: "App | Joined", address: "Address", server: _Server, *, model: str, machine: "Machine") -> int:
+async def _converse(bot: "App | Joined", server: _Server, *, model: str, machine: "Machine") -> int:
     from nanobot.channels.terminal.terminal import Terminal
 
+    address = server.address
     _check_model(bot, model)
 
     def language() -> "Language":
@@ -294,7 +295,6 @@ def _folder_to_open(args: argparse.Namespace, config: "Config") -> "Path":
 
 async def _ask(
     bot: "App | Joined",
-    address: "Address",
     server: _Server,
     *,
     args: argparse.Namespace,
@@ -306,6 +306,7 @@ async def _ask(
     from nanobot.channels.terminal.clean import typed
     from nanobot.channels.terminal.oneshot import OneShot, OneShotJson, OneShotOnScreen, remark
 
+    address = server.address
     _check_model(bot, args.model)
     if bot.is_demo(address) and not args.json and not args.model:
         remark(bot.greeting(address))
