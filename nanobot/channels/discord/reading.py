@@ -63,7 +63,7 @@ def meant_by(message: discord.Message, names: Names, commands: frozenset[str]) -
     """How a message addresses the bot."""
     word = (readable(message.content, names).split(maxsplit=1) or [""])[0]
     name, at, _ = word[1:].partition("@")
-    if word[:1] in ("/", "／") and name.casefold().replace("_", "-") in commands:
+    if word[:1] in ("/", "／") and (at or name.casefold().replace("_", "-") in commands):
         return "other" if at else "command"
     if names_me(message.content, names):
         return "mention"
