@@ -53,15 +53,17 @@ def _without(message: Message, meant: Meant) -> Message:
     sender = message.sender
     if sender is not None and traces.tell(sender.name):
         sender = replace(sender, name="")
+    content = _content(message, traces)
+    beside = None if content != message.content else message.extra  # it told the same in other words
     return replace(
         message,
-        content=_content(message, traces),
+        content=content,
         context=_context(message.context, traces) if message.context else message.context,
         sender=sender,
         quotes=tuple(quote for quote in message.quotes if not _tells(quote, traces)),
         files=tuple(file for file in message.files if file.path not in meant.files and not traces.tell(file.name)),
         tool_calls=_calls(message.tool_calls, traces),
-        extra=None if _hold(message.extra, traces) else message.extra,
+        extra=None if _hold(beside, traces) else beside,
     )
 
 

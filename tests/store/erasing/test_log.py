@@ -1,5 +1,6 @@
 """A conversation's log without some of its turns reads as if they had never been."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from nanobot.ports import Meant
 from nanobot.store.erasing.sessions import ErasableSessions
 from nanobot.store.jsonl import torn_path
 from nanobot.store.sessions import SessionManager
-from nanobot.transcript import Archived, Ended, Line, Message, Reset, Window
+from nanobot.transcript import Archived, Ended, Line, Message, Reset, ToolCall, Window
 from nanobot.workspace import Workspace
 
 KEY = "cli:test"
@@ -145,6 +146,29 @@ async def test_a_blanked_message_keeps_its_place(tmp_path: Path) -> None:
     read = await without(manager, tmp_path, Meant(blanked={KEY: frozenset({"t0b"})}))
 
     assert [message.content for message in await read.messages(KEY)] == ["question 0", FORGOTTEN]
+
+
+async def test_what_an_endpoint_sent_beside_a_message_goes_with_what_it_tells(tmp_path: Path) -> None:
+    asked, answer = turn(0)
+    thinking = {"reasoning_content": "They keep bees."}
+    signed = ToolCall("c", "look", "{}", {"thought_signature": "abc"})
+    told = ToolCall("d", "look", "{}", {"note": "bees again"})
+    lines = [
+        asked,
+        replace(answer, id="1", extra=thinking, tool_calls=(signed, told)),
+        replace(answer, id="2", extra={"reasoning_content": "harmless"}),
+        replace(answer, id="3", extra={"reasoning_content": "harmless"}, tool_calls=(signed,)),
+        replace(answer, id="4", content="About bees.", extra={"reasoning_content": "They like insects."}),
+    ]
+    manager = await written(tmp_path, *lines)
+    traces = Traces(("bees",))
+    meant = Meant(scopes=None, blanked={KEY: frozenset({"3"})}, traces=traces, heard=frozenset({KEY}))
+
+    read = await (await without(manager, tmp_path, meant)).messages(KEY)
+
+    assert [message.extra for message in read[1:]] == [None, {"reasoning_content": "harmless"}, None, None]
+    assert [call.extra for message in read for call in message.tool_calls] == [signed.extra, None, None]
+    assert "bees" not in "".join(lines_of(tmp_path))
 
 
 async def test_what_belongs_to_another_scope_stays_as_it_is(tmp_path: Path) -> None:
