@@ -80,26 +80,34 @@ class Archive:
         """At the start of the program: archive in the background what has rested, or was cleared, meanwhile."""
         self.background.start("archive what is owed", lambda: self.consolidator.archive_rested(self.clock.now()))
 
-    async def leave(self, session: str, *, once: bool = False) -> None:
+    async def leave(self, session: str, *, once: bool = False) -> Archiving:
         """Archive a conversation that the program ends with, unless that takes longer than WAIT.
 
         Who asks `once` may ask again soon, and has no time: then it is done only if something has waited for longer
-        than the time of rest.
+        than the time of rest. What was not to be done at all is no failure.
         """
         try:
             waited = await self.consolidator.waiting(session)
         except StoreError as error:
             log.warning("%s", error)
-            return
+            return Archiving(failure="disk")
         if waited is None or (once and waited < self.consolidator.rest):
-            return
-        await self._within_limits(session, "")
+            return Archiving(is_whole=True)
+        return await self._within_limits(session, "")
 
-    async def _within_limits(self, session: str, through: str) -> None:
+    async def _within_limits(self, session: str, through: str) -> Archiving:
         """What is not done within WAIT is given up for now; nothing is asked while the model is left alone."""
-        if self.consolidator.setback(session):
-            return
+        if setback := self.consolidator.setback(session):
+            return Archiving(failure=setback.kind)
+        done = Archiving(failure="slow")
+
+        async def work() -> None:
+            nonlocal done
+            done = await self.consolidator.archive(session, through, patient=False)
+
         try:
-            await first_of(self.consolidator.archive(session, through, patient=False), self.clock.sleep(WAIT))
+            await first_of(work(), self.clock.sleep(WAIT))
         except NanobotError as error:
             log.warning("%s could not be archived: %s", session, error)
+            return Archiving(failure="disk")
+        return done

@@ -24,6 +24,7 @@ from nanobot.errors import WorkspaceError, expected_in
 from nanobot.first import first_of
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
+from nanobot.memory.setbacks import cause
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
 from nanobot.ops.clock import SystemClock
 from nanobot.ops.control import served
@@ -183,23 +184,27 @@ class App:
             if not once and not work.done():
                 await self._say(channel, address, "consolidation.leaving")
             await work
+            if not once and (failure := work.result()):
+                await self._say(channel, address, "consolidation.failed", reason=cause(failure, self.language(address)))
         finally:
             work.cancel()
             moment.cancel()
             await asyncio.wait([work, moment])
 
-    async def _put_away(self, address: Address, *, once: bool) -> None:
+    async def _put_away(self, address: Address, *, once: bool) -> str:
         """Archive what was said, and dream of it, within limits: the next start may be far away.
+
+        Returns what kept something from being archived, "" if nothing did.
 
         A model on this machine takes too long to dream for somebody who wants to leave.
         """
-        bot = self._bot
-        for visited in dict.fromkeys((*self._visited, address)):
-            await bot.keep.archive.leave(visited.session_key, once=once)
+        bot, every = self._bot, dict.fromkeys((*self._visited, address))
+        done = [await bot.keep.archive.leave(visited.session_key, once=once) for visited in every]
         if not once and not bot.keep.dream.is_one_by_one:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LONGEST_DREAM):
                     await bot.keep.dream.run_by_itself()
+        return next((one.failure for one in done if one.failure), "")
 
     async def _recover(self, address: Address, owed: Collection[str] = ()) -> None:
         """Tell of a turn that the end of another process cut short."""

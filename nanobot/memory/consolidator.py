@@ -42,7 +42,7 @@ class Background(Protocol):
 class Archiving:
     """What came of it: the new episodes, how many messages are in them, and whether that is all there was.
 
-    `failure` is the kind of LLMError that ended it, "disk", or "turn" (one is at work there); "" if nothing did.
+    `failure` is what ended it: the kind of an LLMError, "disk", "turn" (one is at work there), "slow"; "" if nothing.
     """
 
     episodes: Sequence[Episode] = ()

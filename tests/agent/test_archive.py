@@ -307,8 +307,8 @@ async def test_a_small_model_is_never_asked_to_summarise_and_nothing_of_it_lands
 
 
 async def test_leaving_archives_unless_the_model_takes_too_long_or_fails(tmp_path: Path) -> None:
-    cases: list[tuple[Answer, int]] = [(SUMMARY, 1), (LLMError("server"), 0), (HANG, 0)]
-    for number, (answer, count) in enumerate(cases):
+    cases: list[tuple[Answer, int, str]] = [(SUMMARY, 1, ""), (LLMError("server"), 0, "server"), (HANG, 0, "slow")]
+    for number, (answer, count, failure) in enumerate(cases):
         llm = ScriptedLLM(answer)
         async with Bot(tmp_path / str(number), chat_model(), summariser=llm).running() as bot:
             archive = bot.agent._archive
@@ -319,8 +319,9 @@ async def test_leaving_archives_unless_the_model_takes_too_long_or_fails(tmp_pat
             if answer is HANG:
                 bot.clock.advance(31)
             async with asyncio.timeout(20):
-                await leaving
+                done = await leaving
             assert await bot.history.last() == count
+            assert (done.failure, done.is_whole) == (failure, not failure)
 
 
 async def test_who_asks_once_waits_only_for_what_has_waited_for_long(tmp_path: Path) -> None:
