@@ -154,7 +154,6 @@ class Consolidator:
     async def _archive(self, session: str, through: str | None, asking: _Asking) -> Archiving:
         """Up to a message, "" for all there is, None for what stands before the last reset."""
         async with self.passage.passing(), self._locks.setdefault(session, asyncio.Lock()):
-            await self._setbacks.begin()
             before = await self._heal(session)
             made: list[Episode] = []
             count, is_enough = 0, False
@@ -194,7 +193,7 @@ class Consolidator:
             except LLMError as error:
                 _log.warning("%s could not be summarised: %s", session, error)
                 wait = await self._setbacks.add(session, error)
-                if wait is None or not asking.patient:
+                if wait is None or not (asking.patient or self._setbacks.is_enough(session, error)):
                     return error
                 await self._clock.sleep(wait)
             else:

@@ -76,15 +76,12 @@ class Setbacks:
         self._until: dict[str, float] = {}  # of sessions, and under "" of the model
         self._kinds: dict[str, LLMErrorKind] = {}
 
-    async def begin(self) -> None:
-        """Read what the process before this one met, unless that is known."""
-        if self._last is None:
-            self._last = await self._book.summary_failure()
-            of_answers = self._last.kind and self._last.kind not in _OF_THE_MODEL
-            self._before = min(self._last.failures, TRIES - 1) if of_answers else 0
-
     def count(self, session: str) -> int:
-        return self._counts.get(session, self._before)
+        return self._counts.get(session, 0)
+
+    def is_enough(self, session: str, error: LLMError) -> bool:
+        """Whether the answers about a session were useless as often as they may be."""
+        return error.kind not in _OF_THE_MODEL and self.count(session) >= TRIES
 
     async def add(self, session: str, error: LLMError) -> float | None:
         """Count a failure; seconds to wait before the next try, None if that is for another time.
@@ -94,13 +91,13 @@ class Setbacks:
         self._kinds[session] = error.kind
         if error.kind in _OF_THE_MODEL:
             self._kinds[""] = error.kind
-        before = 0 if self._last is None else self._last.failures
-        await self._note(SummaryFailure(error.kind, self.clock.now().isoformat(timespec="seconds"), before + 1))
+        last = await self._read()
+        await self._note(SummaryFailure(error.kind, self.clock.now().isoformat(timespec="seconds"), last.failures + 1))
         asked_for = error.retry_after or 0.0
         if asked_for > LONGEST_WAIT:
             self._leave_alone(session, max(asked_for, LEFT_ALONE))
             return None
-        count = self._counts[session] = self.count(session) + 1
+        count = self._counts[session] = self._counts.get(session, self._before) + 1
         return max(asked_for, WAITS[count - 1]) if count <= len(WAITS) else 0.0
 
     async def clear(self, session: str) -> None:
@@ -109,15 +106,16 @@ class Setbacks:
             self._counts.pop(name, None)
             self._until.pop(name, None)
             self._kinds.pop(name, None)
-        self._before = 0
-        if self._last is not None and self._last.kind:
+        if (await self._read()).kind:
             await self._note(SummaryFailure())
+        self._before = 0
 
     async def given_up(self, session: str) -> None:
         """The turns themselves are archived."""
+        last = await self._read()
+        if last.failures:
+            await self._note(replace(last, failures=0))
         self._before = 0
-        if self._last is not None and self._last.failures:
-            await self._note(replace(self._last, failures=0))
         if self._counts.pop(session, 0):
             self._leave_alone(session, LEFT_ALONE)
 
@@ -126,6 +124,14 @@ class Setbacks:
         now = self.clock.monotonic()
         until, name = max((self._until.get(name, now), name) for name in (session, ""))
         return Setback(self._kinds.get(name, "server"), until - now) if until > now else None
+
+    async def _read(self) -> SummaryFailure:
+        """The last failure; at first that of the process before this one."""
+        if self._last is None:
+            self._last = await self._book.summary_failure()
+            of_answers = self._last.kind and self._last.kind not in _OF_THE_MODEL
+            self._before = min(self._last.failures, TRIES - 1) if of_answers else 0
+        return self._last
 
     async def _note(self, failure: SummaryFailure) -> None:
         self._last = failure

@@ -21,6 +21,7 @@ from nanobot.memory.secrets import REDACTED
 from nanobot.memory.setbacks import LEFT_ALONE, Setback
 from nanobot.messages import Quote
 from nanobot.ports import Episode, Fact, ModelInfo, Reply, Request, Stream
+from nanobot.store.dreams import DreamFiles
 from nanobot.transcript import Line, Message, Session, ToolCall
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.llm import HANG, Answer, ScriptedLLM, calls, says
@@ -640,3 +641,30 @@ async def test_kills_at_any_moment_leave_each_message_in_one_episode(tmp_path: P
         ranges = [(places[e.messages[0]], places[e.messages[1]]) for e in await place.episodes()]
         assert [n for first, last in ranges for n in range(first, last + 1)] == list(range(len(said)))
         assert [e.cursor for e in await place.episodes()] == list(range(1, len(ranges) + 1))
+
+
+async def test_who_starts_a_process_for_each_summary_gets_further_too(tmp_path: Path) -> None:
+    useless, kept = says("I'm sorry, I can't help with that."), list[list[bool]]()
+    await Place(tmp_path, ScriptedLLM(useless)).say("my bike is teal-4711", "thanks")
+    for _ in range(4):
+        place = Place(tmp_path, ScriptedLLM(useless))  # what was counted before is on disk
+        done = await place.consolidator.archive(KEY, "", patient=False)
+        kept.append([e.raw for e in done.episodes])
+        assert done.failure == ("" if done.is_whole else "protocol")
+
+    assert kept == [[], [], [True], []]
+    assert "teal-4711" in (await place.episodes())[0].content
+
+
+async def test_a_model_that_cannot_be_used_is_no_reason_to_give_up(tmp_path: Path) -> None:
+    place = Place(tmp_path, ScriptedLLM(LLMError("auth")))
+    await place.say("my bike is teal-4711")
+    for _ in range(5):
+        place = Place(tmp_path, ScriptedLLM(LLMError("auth")))
+        done = await place.consolidator.archive(KEY, "", patient=False)
+        assert (done.episodes, done.failure) == ([], "auth")
+    assert (await DreamFiles(place.workspace).summary_failure()).failures == 5
+
+    place = Place(tmp_path, ScriptedLLM(says("- the bike is teal-4711")))
+    assert (await place.consolidator.archive(KEY, "", patient=False)).is_whole
+    assert (await DreamFiles(place.workspace).summary_failure()).kind == ""
