@@ -62,9 +62,11 @@ async def test_the_window_moves_at_once_and_the_summary_follows(tmp_path: Path) 
     async with Bot(tmp_path, llm, summariser=summariser).running() as bot:
         for _ in range(30):
             assert (await bot.ask(LONG)).kind == "answer"
-            if summariser.requests:
+            sizes = [len(request.messages) for request in llm.requests]
+            if sizes[-1] < max(sizes):
                 break
-        sizes = [len(request.messages) for request in llm.requests]
+        async with asyncio.timeout(20):
+            await summariser.asked.wait()
 
     assert len(summariser.requests) == 1
     assert min(later - earlier for earlier, later in pairwise(sizes)) < 0
