@@ -160,7 +160,7 @@ class _Server:
         """Serve the channel until the person leaves, whoever ends meanwhile."""
         from nanobot.channels.socket.joined import SteadyChannel
 
-        steady = SteadyChannel(channel)
+        steady = SteadyChannel(channel, is_once=once)
         following: App | Joined | None = bot
         try:
             while following is not None:
@@ -189,8 +189,8 @@ class _Server:
             return False
         except LeftAloneError:
             self._tries = 0
-            if once and steady.is_durable and not steady.owed:
-                raise  # the next gateway answers it; whoever asked cannot wait for that
+            if once and steady.is_durable:
+                raise  # the text says what becomes of the question; whoever asked cannot wait for a gateway
             return False
         else:
             return True

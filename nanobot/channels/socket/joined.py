@@ -96,7 +96,7 @@ class Joined:
                 listening.result()  # raises what went wrong
                 return
             hearing.result()
-            raise LeftAloneError(say("gateway.lost", self._language))
+            raise LeftAloneError(say("gateway.lost_untaken" if self._taking else "gateway.lost", self._language))
         except asyncio.CancelledError:
             if once and self._turn:
                 await to_the_end(self._stop_turn(address))
@@ -158,8 +158,10 @@ class Joined:
 class SteadyChannel:
     """A Channel that outlives whoever serves it: what was said and is not answered is said again to the next one."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, *, is_once: bool = False) -> None:
+        """`is_once`: there is one question, and whoever asked it does not wait for a gateway to come back."""
         self.name = channel.name
+        self._is_once = is_once
         self.is_durable = False
         """Whether whoever serves it keeps on disk what it takes."""
         self._channel = channel
@@ -228,8 +230,12 @@ class SteadyChannel:
         publish = self._publish
         if publish is None:
             return
-        with suppress(LeftAloneError):  # it is owed to the next one
+        try:
             await publish(message)
+        except LeftAloneError:  # it is owed to the next one, if anybody can wait for that
+            if self.is_durable and self._is_once:
+                raise
+        else:
             if self.is_durable:
                 self._owed.pop(message.id, None)
 
