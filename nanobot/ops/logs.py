@@ -2,7 +2,9 @@
 
 import json
 import logging
+import os
 from collections.abc import Collection
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Literal
@@ -35,7 +37,7 @@ def log_to(path: Path, level: str, form: Literal["text", "json"], secrets: Colle
             f"The home {path.parent} cannot be written: {error.strerror or error}. Make it a folder of your own, "
             "or set NANOBOT_HOME to another one."
         ) from error
-    handler = RotatingFileHandler(path, maxBytes=SIZE, backupCount=1, encoding="utf-8", delay=True)
+    handler = _PrivateFile(path, maxBytes=SIZE, backupCount=1, encoding="utf-8", delay=True)
     lines = _Json() if form == "json" else _Text("%(asctime)s %(levelname)s %(name)s%(trace)s %(message)s")
     handler.setFormatter(_Masked(lines, secrets))
     handler.addFilter(_traced)
@@ -53,6 +55,14 @@ def log_to(path: Path, level: str, form: Literal["text", "json"], secrets: Colle
 def _traced(record: logging.LogRecord) -> bool:
     record.trace = trace()
     return True
+
+
+class _PrivateFile(RotatingFileHandler):
+    """A log file that nobody else may read, also when a new one begins."""
+
+    def _open(self) -> TextIOWrapper:
+        descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+        return TextIOWrapper(os.fdopen(descriptor, "ab"), encoding=self.encoding, errors=self.errors)
 
 
 class _Text(logging.Formatter):

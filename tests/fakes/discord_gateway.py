@@ -70,6 +70,7 @@ class Gateway:
     granted: int = PRIVILEGED
     copies: int = 1
     refuse_with: int | None = None
+    early: Callable[[], object] | None = None  # happens, and is told, once a session begins and before its READY
     identifies: list[int] = field(default_factory=list)
     resumes: list[bool] = field(default_factory=list)
     sessions: dict[str, Session] = field(default_factory=dict)
@@ -175,6 +176,9 @@ class Gateway:
         session = Session(secrets.token_hex(8), wish["intents"], socket=socket)
         hello, following = self.ready()
         self.sessions[session.id] = session
+        early, self.early = self.early, None
+        if early:
+            early()
         session.tell("READY", hello | {"session_id": session.id, "resume_gateway_url": self.url})
         for event, data in following:
             session.tell(event, data)

@@ -2,11 +2,13 @@
 
 import json
 import logging
+import os
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
+from nanobot.ops import logs
 from nanobot.ops.logs import log_to
 from nanobot.trace import at_work_on
 
@@ -49,3 +51,17 @@ def test_a_line_says_what_it_is_about(tmp_path: Path) -> None:
 
     rows = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert [row.get("about") for row in rows] == ["telegram:12345:77 turn 01JDX", "telegram:12345:77", None]
+
+
+def test_a_new_file_begins_as_private_as_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "SIZE", 200)
+    path, before = tmp_path / "nanobot.log", os.umask(0)
+    try:
+        log_to(path, "info", "text")
+        for number in range(9):
+            logging.getLogger("nanobot.x").info("line %d of those that fill the file", number)
+    finally:
+        os.umask(before)
+
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["nanobot.log", "nanobot.log.1"]
+    assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o600}

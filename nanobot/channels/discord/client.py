@@ -2,10 +2,11 @@
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import discord
 import yarl
+from discord.backoff import ExponentialBackoff
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
@@ -16,9 +17,19 @@ from nanobot.ports import Clock
 BETWEEN_IDENTIFIES = 5.0
 """Seconds that Discord wants between two."""
 
+LONGEST_PAUSE = 60.0
+"""Seconds between two tries to connect; the library's own grow to seventeen minutes."""
+
 log = logging.getLogger(__name__)
 
 discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody is to be told that it cannot speak
+
+
+class _Pauses(ExponentialBackoff[Literal[False]]):
+    """The library's pauses between two tries to connect, none longer than a minute."""
+
+    def delay(self) -> float:
+        return min(super().delay(), LONGEST_PAUSE)
 
 
 class Client(discord.Client):
@@ -37,6 +48,7 @@ class Client(discord.Client):
         self._hearing = hearing
         self._clock = clock
         self._changed = changed
+        vars(discord.client)["ExponentialBackoff"] = _Pauses  # the library asks for no other
         Route.BASE = settings.api_base.rstrip("/")  # of the whole process: the library knows one Discord
 
     async def enter(self) -> None:
@@ -68,6 +80,7 @@ class Client(discord.Client):
         self._hearing.connected()
 
     async def on_disconnect(self) -> None:
+        self._hearing.cut_off()
         self._changed(False)
 
     async def on_message(self, message: discord.Message) -> None:

@@ -71,6 +71,8 @@ class Hearing:
         self._catch_up = catch_up
         self._guard = LoopGuard(ears.around.clock)
         self._rows = Rows()
+        self._is_whole = False  # whether all that comes follows on what came before
+        self._held: list[tuple[str, Job]] = []
         self._client: discord.Client
         self._publish: Publish
 
@@ -78,6 +80,7 @@ class Hearing:
     async def open(self, client: discord.Client, publish: Publish) -> AsyncIterator[None]:
         """Hear while this is open. What is wrong with the store or the network ends it."""
         self._client, self._publish = client, publish
+        self.cut_off()
         async with self._rows.open():
             yield
         await self._seen.keep()
@@ -86,8 +89,16 @@ class Hearing:
 
     def connected(self) -> None:
         """A connection stands (again): read what was said meanwhile, before what comes now."""
+        self._is_whole = True
         for channel in self._seen.channels:
             self._put(channel, partial(self._read_missed, channel))
+        held, self._held = self._held, []
+        for channel, job in held:
+            self._put(channel, job)
+
+    def cut_off(self) -> None:
+        """No connection stands. What comes before the next one does must wait: something may be missing before it."""
+        self._is_whole = False
 
     def said(self, message: discord.Message) -> None:
         self._put(message.channel.id, partial(self._message, message))
@@ -110,6 +121,9 @@ class Hearing:
         self._put(call.channel, partial(self._interaction, raw, call))
 
     def _put(self, channel: object, job: Job) -> None:
+        if not self._is_whole:
+            self._held.append((str(channel), job))
+            return
         self._rows.put(str(channel), partial(self._safely, str(channel), job))
 
     async def _safely(self, channel: str, job: Job) -> None:

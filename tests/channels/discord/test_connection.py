@@ -3,9 +3,10 @@
 import asyncio
 from datetime import timedelta
 
+import discord
 import pytest
 
-from nanobot.channels.discord.client import BETWEEN_IDENTIFIES
+from nanobot.channels.discord.client import BETWEEN_IDENTIFIES, LONGEST_PAUSE
 from nanobot.channels.discord.listening import RefusedIntentsError
 from nanobot.channels.discord.settings import CatchUp
 from nanobot.channels.platform import RefusedTokenError, UnreachableError
@@ -154,6 +155,29 @@ async def test_after_a_connection_that_cannot_be_resumed_the_chats_are_read(scen
     assert heard(scene) == ["before", "meanwhile", "the last word"]
     assert len(scene.discord.gateway.identifies) == 2
     assert BETWEEN_IDENTIFIES in scene.clock.slept
+
+
+async def test_an_event_before_the_connection_stands_skips_nothing_that_was_missed(scene: Scene) -> None:
+    own, gateway = scene.discord.dm(scene.ada), scene.discord.gateway
+
+    async with scene.running():
+        scene.discord.says(scene.ada, own, "before")
+        await scene.hears(1)
+        gateway.early = lambda: scene.discord.says(scene.ada, own, "early")
+        scene.discord.rest.world.emit = lambda *_: None
+        scene.discord.says(scene.ada, own, "missed")
+        scene.discord.rest.world.emit = gateway.tell
+        await gateway.cut(resumable=False)
+        await scene.hears(3)
+        await scene.nothing_but(3)
+
+    assert heard(scene) == ["before", "missed", "early", "the last word"]
+
+
+async def test_a_long_outage_is_followed_by_no_long_deafness(scene: Scene) -> None:
+    async with scene.running():
+        pauses = vars(discord.client)["ExponentialBackoff"]()
+        assert max(pauses.delay() for _ in range(50)) == LONGEST_PAUSE
 
 
 async def test_a_connection_that_says_nothing_any_more_is_replaced(scene: Scene) -> None:
