@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 OK = 200
 NOT_OK = 503
+_PATH = re.compile(r"(?<![\w:/.])(?:~?/|[A-Za-z]:\\)[^\s:;,'\"()]+")  # of a file; an address on the web is none
 
 
 class HealthError(NanobotError):
@@ -75,7 +77,7 @@ def figures(state: GatewayState, *, is_well: bool) -> Mapping[str, object]:
             each.name: {
                 "state": each.state,
                 "since": each.since.isoformat(timespec="seconds") if each.since else None,
-                "trouble": each.trouble,
+                "trouble": _PATH.sub("…", each.trouble),
             }
             for each in state.channels
         },
