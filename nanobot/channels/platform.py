@@ -102,6 +102,13 @@ class Platform(Protocol):
         """
         ...
 
+    def simpler(self, part: Part) -> Part | None:
+        """The words of a part of text with less that a platform may object to: formatting first, then buttons.
+
+        None if nothing is left that could be taken away.
+        """
+        ...
+
     def preview(self, text: str) -> Sequence[Part]:
         """How a text that is still growing looks now; a longer one rolls over into further parts."""
         ...

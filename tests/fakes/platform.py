@@ -148,6 +148,13 @@ class FakePlatform:
             texts[-1] = replace(texts[-1], buttons=message.buttons)
         return [*texts, *(Part(file=file) for file in message.files)]
 
+    def simpler(self, part: Part) -> Part | None:
+        """Its body without emphasis."""
+        body = part.body
+        if isinstance(body, Body) and "*" in body.text:
+            return replace(part, body=replace(body, text=body.text.replace("*", "")))
+        return None
+
     def preview(self, text: str) -> Sequence[Part]:
         return [Part(Body(piece, is_final=False)) for piece in _cut(text)]
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePath
@@ -91,11 +91,7 @@ class Sending:
 
     async def _edit(self, platform_id: str, number: int, part: Part) -> None:
         """An edit can be repeated without harm, so nothing needs to be noted before it."""
-        try:
-            await self._post.requests.make(self._message.address, lambda: self._edited(platform_id, number, part))
-        except RejectedError as error:
-            excuse = self._excuse(number, part, error)
-            await self._post.requests.make(self._message.address, lambda: self._edited(platform_id, number, excuse))
+        await self._as_taken(number, part, partial(self._edited, platform_id))
 
     async def _edited(self, platform_id: str, number: int, part: Part) -> None:
         what = f"editing {platform_id} into {self._named(number)}"
@@ -106,11 +102,24 @@ class Sending:
         if self.is_uncertain:
             await self._send_again(number)
             return
-        try:
-            await self._post.requests.make(self._message.address, lambda: self._sent(number, part))
-        except RejectedError as error:
-            excuse = self._excuse(number, part, error)
-            await self._post.requests.make(self._message.address, lambda: self._sent(number, excuse))
+        await self._as_taken(number, part, self._sent)
+
+    async def _as_taken(
+        self, number: int, part: Part, request: Callable[[int, Part], Coroutine[None, None, None]]
+    ) -> None:
+        """Make a part visible; if the platform refuses it, its plain words, and if it refuses those, a sentence."""
+        while True:
+            try:
+                return await self._post.requests.make(self._message.address, partial(request, number, part))
+            except RejectedError as error:
+                log.warning("%s was refused: %s", self._named(number), error)
+                simpler = self._post.platform.simpler(part) if part.file is None else None
+                if simpler is None:
+                    break
+                part = simpler
+        return await self._post.requests.make(
+            self._message.address, partial(request, number, self._excuse(number, part))
+        )
 
     async def _send_again(self, number: int) -> None:
         """It may have arrived: ask first whether there is an answer at all, and say that it is a repetition."""
@@ -167,9 +176,9 @@ class Sending:
         await noted(what, partial(self._post.outbox.arrived, self._message.id, platform_id), self._post.clock)
         self.is_uncertain, self.unconfirmed = False, 0
 
-    def _excuse(self, number: int, part: Part, error: RejectedError) -> Part:
+    def _excuse(self, number: int, part: Part) -> Part:
         """What is shown instead of a part that the platform will not have."""
-        log.error("%s was refused: %s", self._named(number), error)
+        log.error("%s cannot be shown", self._named(number))
         if part.file is None:
             sentence = say("delivery.part_refused", self._language)
         else:

@@ -81,6 +81,10 @@ class Sending:
             shown[-1] = Part(Body(texts[-1], tuple(Placed(message.id, button) for button in buttons)), buttons=buttons)
         return [*shown, *(Part(Body(""), file) for file in message.files)]
 
+    def simpler(self, part: Part) -> Part | None:
+        """See Platform. There is no text that Discord refuses for its formatting."""
+        return Part(Body(_body(part).text)) if part.buttons else None
+
     def preview(self, text: str) -> Sequence[Part]:
         return [Part(Body(part)) for part in discord_parts(text, TEXT_LIMIT - _ROOM_FOR_MARK, growing=True)]
 

@@ -45,6 +45,9 @@ class Sending:
     def parts(self, message: OutboundMessage, *, repeat: bool = False) -> Sequence[Part]:
         return self._wording.parts(message, repeat=repeat)
 
+    def simpler(self, part: Part) -> Part | None:
+        return self._wording.simpler(part)
+
     def preview(self, text: str) -> Sequence[Part]:
         return self._wording.preview(text)
 

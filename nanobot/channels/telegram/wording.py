@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from nanobot.channels.platform import Part
 from nanobot.channels.telegram.spelling import Spelling
-from nanobot.channels.text.telegram import CAPTION_LIMIT, TEXT_LIMIT, RichText, telegram_parts
+from nanobot.channels.text.telegram import CAPTION_LIMIT, TEXT_LIMIT, RichText, plain, telegram_parts
 from nanobot.errors import StoreError
 from nanobot.i18n import Language, say
 from nanobot.messages import Address, Attachment, OutboundMessage
@@ -56,6 +56,13 @@ class Wording:
         if message.buttons:
             parts = list(_with_buttons(parts, message))
         return parts
+
+    def simpler(self, part: Part) -> Part | None:
+        """As Platform.simpler."""
+        body = part.body
+        if isinstance(body, Body) and body.text.entities:
+            return replace(part, body=replace(body, text=plain(body.text, TEXT_LIMIT)))
+        return replace(part, buttons=()) if part.buttons else None
 
     def preview(self, text: str) -> Sequence[Part]:
         """As Platform.preview."""

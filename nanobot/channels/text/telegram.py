@@ -49,6 +49,15 @@ def telegram_parts(markdown: str, limit: int = TEXT_LIMIT, *, growing: bool = Fa
     return cut(document, limit, _rich_text, partial(_excess, limit))
 
 
+def plain(rich: RichText, limit: int = TEXT_LIMIT) -> RichText:
+    """The words alone, with the address behind each linked one as far as `limit` UTF-16 units reach."""
+    units = rich.text.encode("utf-16-le")
+    for link in sorted((each for each in rich.entities if each.url), key=lambda each: -each.offset):
+        end = 2 * (link.offset + link.length)
+        units = units[:end] + f" ({link.url})".encode("utf-16-le") + units[end:]
+    return RichText(units.decode("utf-16-le") if len(units) <= 2 * limit else rich.text)
+
+
 def _clickable(url: str, _label: str) -> bool:
     return url.startswith(("http://", "https://", "tg://", "mailto:", "tel:"))
 

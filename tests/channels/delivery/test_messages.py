@@ -130,6 +130,17 @@ async def test_instead_of_a_part_that_is_refused_a_sentence_says_so_and_the_rest
     assert "could not be shown" in excuse
 
 
+async def test_of_a_part_that_is_refused_the_plain_words_are_shown_first(scene: Scene) -> None:
+    scene.outbox.put(say("The *pump* runs on pin *4*."))
+    scene.platform.faults["send"].append(refused())
+
+    async with scene.running():
+        await scene.pass_(10)
+
+    assert scene.platform.seen(ANN) == ["The pump runs on pin 4."]
+    assert scene.outbox.delivered_ids == ["m1"]
+
+
 async def test_when_even_that_sentence_is_refused_the_message_has_failed(scene: Scene) -> None:
     scene.outbox.put(say("hm"))
     scene.platform.faults["send"].extend([refused(), refused()])

@@ -49,6 +49,18 @@ async def test_the_text_grows_in_one_message_and_the_last_edit_is_the_answer(sce
     assert scene.outbox.delivered_ids == ["m1"]
 
 
+async def test_a_preview_that_may_not_become_the_answer_as_it_is_becomes_its_plain_words(scene: Scene) -> None:
+    scene.outbox.put(progress("started"), progress("text", f"{WORDS}The *pump* "))
+
+    async with scene.running():
+        await scene.pass_(1.5)
+        scene.platform.faults["edit"].append(refused())
+        scene.outbox.put(say(f"{WORDS}The *pump* runs.", turn="t1"), progress("ended"))
+        await scene.pass_()
+
+    assert scene.platform.seen(ANN) == [f"{WORDS}The pump runs."]
+
+
 async def test_edits_are_merged_to_about_one_a_second(scene: Scene) -> None:
     scene.outbox.put(progress("started"))
 

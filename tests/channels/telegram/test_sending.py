@@ -17,7 +17,8 @@ from nanobot.channels.platform import (
     UnreachableError,
 )
 from nanobot.channels.telegram.settings import MenuCommand
-from nanobot.messages import Address, Attachment, OutboundMessage
+from nanobot.channels.text.telegram import RichText
+from nanobot.messages import Address, Attachment, Button, OutboundMessage
 from tests.channels.telegram.scene import GARDEN, OWNER, Scene, private
 from tests.fakes.telegram_checks import RefusalError, check_text, units
 from tests.fakes.telegram_faults import UNAUTHORIZED, Fault, cut, fails, flood, hang, html, refuses
@@ -286,6 +287,22 @@ async def test_what_is_said_in_a_group_that_has_moved_arrives_in_the_supergroup(
 
     assert [shown.text for shown in new.by_bot] == ["another one", "after", "much later"]
     assert len(telegram.made("sendMessage")) == calls + 1
+
+
+async def test_a_text_whose_formatting_is_refused_keeps_its_words_its_addresses_and_its_buttons(scene: Scene) -> None:
+    yes = Button("Yes", "yes")
+    asked = message("**Read** [the page](https://example.org/a) and `this`?", buttons=(yes,))
+    part = scene.bot.parts(asked)[-1]
+
+    plain = scene.bot.simpler(part)
+    assert plain is not None
+    body: Any = plain.body
+    assert body.text == RichText("Read the page (https://example.org/a) and this?")
+    assert plain.buttons == (yes,)
+    bare = scene.bot.simpler(plain)
+    assert bare is not None
+    assert bare.buttons == ()
+    assert scene.bot.simpler(bare) is None
 
 
 async def test_a_part_that_is_nothing_is_refused(scene: Scene) -> None:
