@@ -233,12 +233,17 @@ class Dispatcher:
             self._offers.made(work.messages[0], work.told, answer.id)
         work.ended()
 
-    async def _joining(self, turn: Turn) -> InboundMessage | None:
-        """The next message of the same person that is to join the turn; none behind a command of theirs."""
+    async def _joining(self, turn: Turn, *, edits_only: bool = False) -> InboundMessage | None:
+        """The next message of the same person that is to join the turn; none behind a command of theirs.
+
+        With `edits_only` the next edit of what the turn answers, whatever they said besides.
+        """
         first = turn.inbound[0]
 
         def choose(waiting: Iterable[InboundMessage]) -> InboundMessage | None:
             of_same = (message for message in waiting if message.sender.id == first.sender.id)
+            if edits_only:
+                return next((each for each in of_same if each.corrects and self._joins(each, turn)), None)
             message = next(of_same, None)
             return message if message and self._joins(message, turn) else None
 

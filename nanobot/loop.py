@@ -73,6 +73,10 @@ class Run(Protocol):
         """Let messages that arrived meanwhile join the turn."""
         ...
 
+    async def join_edits(self) -> bool:
+        """Let edits of the turn's own messages join it; return whether there were any."""
+        ...
+
     def show_tool(self, text: str) -> None:
         """Tell the person what a tool is about to do."""
         ...
@@ -152,17 +156,16 @@ class Loop:
         unusable: list[Sequence[ToolCall]] = []  # the calls of the last steps, if none of them could be run
         repetition = RepetitionGuard()
         hint: Sequence[Message] = ()  # for the next request only; once in a turn
-        was_told = False
+        once: set[str] = set()
         for _ in range(self._max_steps):
             await run.join_waiting()
             reply = await self._answer(run, hint)
             if not reply.tool_calls:
-                if reply.written_call is None or (was_told and reply.written_call == "fenced"):
-                    return await self._finish(run, reply)
+                ending = await self._ending(run, reply, once)
+                if isinstance(ending, Outcome):
+                    return ending
+                hint = ending
                 run.stream.restart()
-                if was_told:
-                    return Outcome("", trouble="written_call")
-                hint, was_told = (Message(role="assistant", content=reply.text), CALL), True
                 continue
             hint = ()
             if await self._run_tools(run, reply, repetition):
@@ -174,6 +177,23 @@ class Loop:
             if unusable[-MAX_SAME_FAILURES:] == [unusable[-1]] * MAX_SAME_FAILURES:
                 return Outcome("", trouble="stuck")
         return await self._sum_up(run, "too_many_steps")
+
+    async def _ending(self, run: Run, reply: Reply, once: set[str]) -> Outcome | Sequence[Message]:
+        """End with a reply that calls no tool, or return what to add to another request.
+
+        The model is asked again if what was asked has been edited meanwhile, and if it wrote a call as text; for
+        each of these reasons `once`, so that every turn comes to an end.
+        """
+        if reply.written_call is None or ("told" in once and reply.written_call == "fenced"):
+            if "edited" in once or not await run.join_edits():
+                return await self._finish(run, reply)
+            once.add("edited")
+            return ()
+        if "told" in once:
+            run.stream.restart()
+            return Outcome("", trouble="written_call")
+        once.add("told")
+        return Message(role="assistant", content=reply.text), CALL
 
     async def _sum_up(self, run: Run, why: Literal["too_many_steps", "repeating"]) -> Outcome:
         """Ask for an answer without tools; if there is none, say why the turn ends."""

@@ -52,6 +52,7 @@ class Recording:
         self.shrunk = 0
         self.caller = Caller(Address("cli", "test"), OWNER_IN_TERMINAL, "turn", "en")
         self.stream: Stream = Silent()
+        self.edits: list[str] = []
         self._joining = list(joining)
 
     async def messages(self) -> Sequence[Message]:
@@ -61,6 +62,12 @@ class Recording:
         self.recorded.append(message)
 
     def spent(self, request: Request, reply: Reply) -> None: ...
+
+    async def join_edits(self) -> bool:
+        if self.edits:
+            self.recorded.append(Message(role="user", content=self.edits.pop(0)))
+            return True
+        return False
 
     async def join_waiting(self) -> None:
         if self._joining and len(self.recorded) > 1:
@@ -363,6 +370,28 @@ async def test_a_message_that_arrives_meanwhile_joins_at_the_next_step() -> None
     await run(llm, Echo(), turn=turn)
 
     assert llm.seen[-1] == ("user", "also this")
+
+
+async def test_an_edit_while_the_answer_is_written_has_it_written_once_more() -> None:
+    turn = Recording()
+    turn.edits = ["go by train"]
+    llm = ScriptedLLM(says("by car"), says("by train"))
+    outcome = await run(llm, turn=turn)
+
+    assert outcome.text == "by train"
+    assert llm.seen[-1] == ("user", "go by train")
+    assert [message.content for message in turn.recorded] == ["go", "go by train", "by train"]
+
+
+async def test_further_edits_do_not_keep_a_turn_from_ending() -> None:
+    class Restless(Recording):
+        async def join_edits(self) -> bool:
+            self.edits.append("and again")
+            return await super().join_edits()
+
+    outcome = await run(ScriptedLLM(says("one"), says("two"), says("three")), turn=Restless())
+
+    assert outcome.text == "two"
 
 
 async def test_when_the_model_fails_what_was_said_is_kept() -> None:

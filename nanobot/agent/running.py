@@ -1,8 +1,8 @@
 """A turn at work in its conversation."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypedDict
+from typing import Protocol, TypedDict
 
 from nanobot.agent.archive import Archive
 from nanobot.agent.context import ContextBuilder, Prompt
@@ -22,7 +22,12 @@ from nanobot.trace import log_file
 from nanobot.transcript import EndedHow, Message, Usage
 from nanobot.uncancelled import to_the_end
 
-Join = Callable[[], Awaitable[InboundMessage | None]]
+
+class Join(Protocol):
+    """Takes a message that arrived meanwhile and is to join the turn, or None."""
+
+    async def __call__(self, *, edits_only: bool = False) -> InboundMessage | None: ...
+
 
 SHRINK = 0.5
 """How much of the conversation stays in view after an endpoint said that it was asked too much."""
@@ -144,8 +149,14 @@ class RunningTurn:
         while await to_the_end(self._take_in()):
             pass
 
-    async def _take_in(self) -> bool:
-        message = await self._join()
+    async def join_edits(self) -> bool:
+        has_joined = False
+        while await to_the_end(self._take_in(edits_only=True)):
+            has_joined = True
+        return has_joined
+
+    async def _take_in(self, *, edits_only: bool = False) -> bool:
+        message = await self._join(edits_only=edits_only)
         if message is None:
             return False
         self._turn.inbound.append(message)

@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.errors import LLMError, StoreError
 from nanobot.i18n import say
-from nanobot.messages import Address
+from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.ports import Caller, ModelInfo, Reply, Request, Stream, ToolResult
 from nanobot.store.sessions import SessionManager
 from nanobot.transcript import Line, Message, Session, Usage
@@ -167,6 +169,39 @@ async def test_a_message_during_a_turn_joins_it_and_another_persons_waits(tmp_pa
         assert llm.requests[1].messages[-1].content == "and also this"
         assert (await bot.hear()).text == "second"
         assert llm.requests[2].messages[-1].content == "from Bob"
+
+
+async def test_an_edit_while_the_answer_is_written_has_it_written_anew(tmp_path: Path) -> None:
+    writing, edited = asyncio.Event(), asyncio.Event()
+
+    class Slow(ScriptedLLM):
+        async def complete(self, request: Request, stream: Stream) -> Reply:
+            if not self.requests:
+                stream.text("By car, ")
+                writing.set()
+                await edited.wait()
+            return await super().complete(request, stream)
+
+    llm = Slow(says("By car, of course."), says("By train, then."), says("Bob, too."))
+    async with Bot(tmp_path, llm).running() as bot:
+        first = InboundMessage(
+            id="m1", address=ADDRESS, sender=Sender("local", "Ada"), authority=OWNER_IN_TERMINAL, text="How, by car?"
+        )
+        await bot.bus.publish(first)
+        await writing.wait()
+        await bot.say("from Bob", sender="bob")
+        await bot.say("thanks in advance")
+        await bot.bus.publish(replace(first, id="m1:edit", text="How, by train?", corrects="m1"))
+        await bot.ask("/help")  # is sorted behind them
+        edited.set()
+        answers = [(await bot.hear()).text for _ in range(2)]
+        kept = await bot.store.messages(ADDRESS.session_key)
+
+    assert answers == ["By train, then.", "Bob, too."]
+    assert [line.content for line in kept] == [
+        "How, by car?", "How, by train?", "thanks in advance", "By train, then.", "from Bob", "Bob, too.",
+    ]  # fmt: skip
+    assert "new wording" in (llm.requests[1].messages[-2].context or "")
 
 
 async def test_a_busy_session_does_not_hold_up_another(tmp_path: Path) -> None:
