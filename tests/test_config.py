@@ -463,6 +463,10 @@ def test_a_secret_whose_variable_is_not_set_matters_to_whoever_needs_it_only(loa
     ("text", "says"),
     [
         ("telegram: {token: hello}", "telegram.token on line 1 must be the bot's token, as @BotFather writes it"),
+        (
+            "telegram: {token: '1:a', webhook: {url: https://a.example, secret: 'pass/word'}}",
+            "telegram.webhook.secret on line 1 must be a secret text, as Telegram takes it: 1 to 256 of A-Z",
+        ),
         ("telegram:\n  token:\n", "needs the key token: The token that @BotFather gave"),
         ("discord: {token: 123456789012345678}", "must be the bot's token, as the developer portal shows it under Bot"),
     ],

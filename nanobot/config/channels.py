@@ -18,6 +18,7 @@ _DISCORD_TOKEN = (
     r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+",
     "as the developer portal shows it under Bot: three long words with dots between them (not the application's id)",
 )
+_WEBHOOK_SECRET = (r"[A-Za-z0-9_-]{1,256}", "as Telegram takes it: 1 to 256 of A-Z, a-z, 0-9, _ and -")
 _OWNERS = "Ids of the people whose bot it is; an empty list admits nobody (pairing adds)."
 _MEMBERS = "Ids of people who may talk to it."
 _STORE_ALL = "Ids of groups in which also what is not said to the bot is kept."
@@ -37,7 +38,7 @@ class Webhook:
     listen: str = key(v.text("an address of this machine"), "127.0.0.1", "Where the server listens.")
     port: int = key(v.whole(1, 65535, 8443), 8443, "At which port.")
     secret: str | None = optional(
-        v.secret("a secret text"), "What Telegram sends along to prove itself; made up, if left out."
+        v.secret("a secret text", *_WEBHOOK_SECRET), "What Telegram sends along to prove itself; made up, if left out."
     )
 
 

@@ -114,7 +114,7 @@ def _formula(content: str) -> str:
     return f"```tex\n{content}\n```" if "\n" in content else f"`{content}`"
 
 
-_SPECIAL = re.compile(r"https?://[^\s<>`|*\"]+|[_*~|`\\]|^ *(?:#{1,3}|-#|>{1,3}|[-+])(?=\s)", re.MULTILINE)
+_SPECIAL = re.compile(r"https?://[^\s<>`|\"]+|[_*~|`\\]|^ *(?:#{1,3}|-#|>{1,3}|[-+])(?=\s)", re.MULTILINE)
 _WORD = re.compile(r"[0-9A-Za-z]")
 
 

@@ -13,6 +13,7 @@ _HALF_LINK = re.compile(
 )
 _HALF_TAG = re.compile(r"<(?:/?[a-zA-Z][\w-]*|!-*)?$")
 _DELIMITER = re.compile(r"\\.|`+|\*{1,3}|~~|\|\||(?<!\w)_+|_+(?!\w)")
+_URL = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]*://\S*$")
 _LONGEST_LINE = 4000  # longer ones are no prose
 
 
@@ -74,7 +75,7 @@ def _with_line(line: str) -> str:
             del opened[opened.index(run) :]
         elif found.end() == len(line) and run[0] != "\\":
             line = line[: found.start()]
-        elif run[0] != "\\" and _opens(line, found):
+        elif run[0] != "\\" and _opens(line, found) and not _URL.search(line, 0, found.start()):
             opened.append(run)
     return line.rstrip() + "".join(reversed(opened))
 

@@ -14,6 +14,19 @@ from nanobot.channels.text.table import Table, write_table
 from nanobot.channels.text.writer import Writer
 
 _LANGUAGE = re.compile(r"[\w+#.-]{1,32}")
+_ATTRIBUTES = re.compile(r"(?:\s*(?:\{[^}]*\}|[\w:.-]+=(?:\"[^\"]*\"|'[^']*'|\S+)))+")
+"""What tools that show code are told behind the language: nothing for people."""
+
+_NAMES = """
+    ada apl asm assembly awk bash basic bat batch bf c c# c++ clj clojure cmake cmd cobol coffee console cpp cs csharp
+    css csv cypher cython d dart diff docker dockerfile dot edn elixir elm env erlang ex f# fish fortran fsharp gherkin
+    glsl go golang gradle graphql groovy haskell hcl hlsl hs html http ini java javascript jinja js json json5 jsonc
+    jsonl jsx julia kotlin kt latex less lisp log lua makefile markdown matlab md mermaid nginx nim nix objc ocaml
+    octave pascal patch perl php plaintext powershell prolog proto protobuf ps1 py python python3 r rb regex ruby rs
+    rust sass scala scheme scss sh shell smalltalk solidity sql svelte svg swift systemverilog tcl terraform tex text
+    toml ts tsx txt typescript vb vbnet verilog vhdl vim vue wasm xml yaml yml zig zsh
+"""
+_LANGUAGES = frozenset(_NAMES.split())
 _TASK = re.compile(r"\[([ xX])\](?:\s+|$)")
 _ALERT = re.compile(r"\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\]\s*$", re.IGNORECASE)
 _ALERTS = {"NOTE": "ℹ️", "TIP": "💡", "IMPORTANT": "❗", "WARNING": "⚠️", "CAUTION": "🛑"}
@@ -171,7 +184,13 @@ class Layout:
             language = None
         if code.strip():
             self._introduced(token)
-            self._out.write_lines(code, "pre", language[0] if language else "")
+            name = language[0] if language else ""
+            words = info.removeprefix(name).lstrip(" :,")
+            if language and words and not _ATTRIBUTES.fullmatch(words):  # said to people, not to what colours the code
+                name = name if name.lower() in _LANGUAGES else ""
+                self._out.write(words if name else info)
+                self._out.gap(1)
+            self._out.write_lines(code, "pre", name)
 
     def _math_block(self, token: Token) -> None:
         self._introduced(token)

@@ -14,7 +14,10 @@ from nanobot.channels.text import html, mathematics
 
 _DEEPEST = 12
 _NESTED = re.compile(rf"^((?:[ \t]*(?:>|[-*+](?=\s)|\d+[.)](?=\s))){{{_DEEPEST}}})", re.MULTILINE)
-_URL = re.compile(r"https?://[^\s<>`|*\[\]\"“”，。；！？、（）《》【】]+")
+_SCHEME = re.compile(r"(?:https?|[A-Za-z][A-Za-z0-9+.-]{1,15})$")
+_URL = re.compile(r"://[^\s<>`|\[\]\"“”，。；！？、（）《》【】]+")
+_STARS = re.compile(r"\*+")
+_LOOK_BACK = 2000  # characters before a URL in which emphasis around it may have begun
 _IDENTIFIER = re.compile(r"__[a-z0-9]+(?:_[a-z0-9]+)*__(?![A-Za-z0-9_])")
 _FOOTNOTE = re.compile(r"\[\^([^\]\s]{1,40})\]")
 _SPOILER = re.compile(r"\|\|(?=[^\s|])((?:(?!\|\||\n\n).)*?[^\s|])\|\|", re.DOTALL)
@@ -89,15 +92,34 @@ def _text(state: StateInline, silent: bool) -> bool:
     stop = state.md.inline.terminator_re.search(state.src, state.pos)
     end = stop.start() if stop else state.posMax
     if stop and stop[0] == ":" and state.src.startswith("://", end):
-        begin = max(state.src.rfind("http", state.pos, end), state.pos)
-        if (url := _URL.match(state.src, begin, state.posMax)) is not None:
-            end = len(url[0].rstrip("_~.,:;!?'")) + begin
+        scheme = _SCHEME.search(state.src, state.pos, end)
+        if scheme and (url := _URL.match(state.src, end, state.posMax)) is not None:
+            bare = url[0][: _end_in_emphasis(state.src[max(scheme.start() - _LOOK_BACK, 0) : scheme.start()], url[0])]
+            end += len(bare.rstrip("_~.,:;!?'"))
     if end == state.pos:
         return False
     if not silent:
         state.append_pending(state.src[state.pos : end])
     state.pos = end
     return True
+
+
+def _end_in_emphasis(before: str, url: str) -> int:
+    """Where a URL ends: its stars are its own, but for those that close what was opened before it."""
+    for stars in _STARS.finditer(url):
+        run = re.compile(rf"(?<![\\*])\*{{{len(stars[0])}}}(?!\*)")
+        edges = (
+            before[found.start() - 1 : found.start()] + before[found.end() :][:1] for found in run.finditer(before)
+        )
+        if sum(1 for edge in edges if not (len(edge) == 2 and edge.isspace())) % 2:
+            return stars.start()
+    return len(url)
+
+
+def _touches(text: str, stars: re.Match[str]) -> bool:
+    """Whether a word stands beside them: between two blanks they are a product, or a bullet."""
+    around = text[max(stars.start() - 1, 0) : stars.start()] + text[stars.end() : stars.end() + 1]
+    return len(around) < 2 or not around.isspace()
 
 
 def _identifier(state: StateInline, silent: bool) -> bool:

@@ -23,6 +23,7 @@ def preview(markdown: str) -> str:
         ("it was ||the but", "it was <spoiler>the but</spoiler>"),
         ("call `asyncio.gat", "call <code>asyncio.gat</code>"),
         ("call `", "call"),
+        ("https://a.b/*c and", "https://a.b/*c and"),
         ("see [the docs](https://example.c", "see the docs"),
         ("see [the docs](https://a.b/c_(d", "see the docs"),
         ('see [the docs](https://a.b "tit', "see the docs"),
