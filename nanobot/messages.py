@@ -121,6 +121,8 @@ class OutboundMessage:
 
     `failed` means that what was asked for was not done, or not to the end; the text says why.
     `settles` is the id of a question that is over: its buttons go, and the text says in a word or two what came of it.
+    `clears` means that nothing is said: the previews of `turn` go, which belong to a process that has ended. Where the
+    platform does not let them go, the text stands in their place.
     `goes_to` is the key of the conversation with which the terminal goes on in which that was asked for.
     """
 
@@ -135,6 +137,7 @@ class OutboundMessage:
     stats: Stats | None = None
     failed: bool = False
     settles: str | None = None
+    clears: bool = False
     goes_to: str = ""
 
     @property

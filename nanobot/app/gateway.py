@@ -113,6 +113,7 @@ class Gateway:
         Thread(target=model.warm, name="warm", daemon=True).start()  # ending does not wait for it
         try:
             await self._settle_questions()
+            await self._clear_previews()
             await self._tell_of_set_aside()
             if not await go_on(self._bot.forgetting, self._spool, self._ground.workspace):
                 self._tell(say("forget.unfinished_status", self._language))
@@ -167,6 +168,13 @@ class Gateway:
         """Take the buttons of questions away whose turns died with their process."""
         for question, address in await self._spool.unsettled():
             await self._spool.send(lapsed(question, address, self._bot.language(address)))
+
+    async def _clear_previews(self) -> None:
+        """End what the processes before this one showed growing: it is shown anew, or nobody goes on with it."""
+        for turn, address in self._spool.left_over:
+            text = say("delivery.broke_off", self._bot.language(address))
+            message = OutboundMessage(id=new_id(), address=address, text=text, kind="notice", turn=turn, clears=True)
+            await self._spool.send(message)
 
     async def _tell_of_set_aside(self) -> None:
         """Tell people which of their messages are not answered, since each try ended the process."""

@@ -1,12 +1,13 @@
 """The rows of what the bot says and what is not delivered yet."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection
 
 from nanobot.bus import asked, known, troubles
 from nanobot.bus.rows import decode, encode, key, valid
+from nanobot.ids import new_id
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Delivery, Trouble
 
@@ -100,6 +101,34 @@ def previewed(db: Connection, turn: str, platform_id: str | None) -> None:
         db.execute("DELETE FROM preview WHERE number = ?", row)
     elif row:
         db.execute("UPDATE preview SET platform_id = ? WHERE number = ?", (platform_id, *row))
+
+
+def keep(db: Connection, turn: str, platform_ids: Iterable[str]) -> None:
+    """These previews are messages of their own from now on."""
+    rows = [(key("turn", turn), name) for name in platform_ids]
+    db.executemany("DELETE FROM preview WHERE turn = ? AND platform_id = ?", rows)
+
+
+def leave(db: Connection) -> Sequence[tuple[str, Address]]:
+    """At a start all previews belong to processes that have ended: by a name for each turn, those that nobody clears.
+
+    A turn that goes on has previews of its own, so those of before get another name. Those of a turn whose answer
+    waits go with it; one of which it is not known whether it arrived stays the turn's, which can be searched for.
+    """
+    waits = {key("turn", turn) for turn in _turns_underway(db)}
+    rows = db.execute("SELECT DISTINCT turn, session FROM preview WHERE platform_id IS NOT NULL ORDER BY number")
+    left = [(new_id(), turn, session) for turn, session in rows.fetchall() if turn not in waits]
+    db.executemany(
+        "UPDATE preview SET turn = ? WHERE turn = ? AND session = ? AND platform_id IS NOT NULL",
+        [(key("turn", name), turn, session) for name, turn, session in left],
+    )
+    return [(name, Address(*session.split(":", 2))) for name, _, session in left]
+
+
+def _turns_underway(db: Connection) -> Iterator[str]:
+    for (raw,) in db.execute("SELECT message FROM outbound").fetchall():
+        if turn := decode(raw, OutboundMessage).turn:
+            yield turn
 
 
 def postpone(db: Connection, message_id: str, at: float, seconds: float, *, may_have_arrived: bool) -> None:

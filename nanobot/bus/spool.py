@@ -39,6 +39,7 @@ class Spool:
         self._lines: defaultdict[str, Line] = defaultdict(Line)
         self._receiving = asyncio.Lock()
         self._came = asyncio.Event()
+        self._left_over: Sequence[tuple[str, Address]] = ()
         self._received = 0  # the number of the message that was received last
         self._begun: dict[str, int] = {}  # messages whose turns run, and how often they had begun before
 
@@ -47,7 +48,7 @@ class Spool:
         now = self._clock.now()
         await to_the_end(self._database.open(now))
         try:
-            waiting = await self._database.run(partial(_start, now=now))
+            self._left_over, waiting = await self._database.run(partial(_start, now=now))
         except BaseException:
             await to_the_end(self._database.close())
             raise
@@ -189,6 +190,9 @@ class Spool:
     async def previewed(self, turn: str, platform_id: str | None) -> None:
         await self._database.run(partial(outbox.previewed, turn=turn, platform_id=platform_id))
 
+    async def kept(self, turn: str, platform_ids: Collection[str]) -> None:
+        await self._database.run(partial(outbox.keep, turn=turn, platform_ids=platform_ids))
+
     async def delivered(self, message_id: str) -> None:
         await to_the_end(self._settle(message_id, partial(outbox.remove, message_id=message_id)))
 
@@ -225,6 +229,14 @@ class Spool:
         A message that `settles` one takes its buttons away.
         """
         return await self._database.run(asked.unsettled)
+
+    @property
+    def left_over(self) -> Sequence[tuple[str, Address]]:
+        """The turns of which processes before this one left previews that nobody goes on with.
+
+        A message of such a turn that `clears` ends them.
+        """
+        return self._left_over
 
     # What a channel must not lose.
 
@@ -265,11 +277,11 @@ class Spool:
         return count
 
 
-def _start(db: Connection, now: datetime) -> Sequence[outbox.Waiting]:
-    """Set aside what keeps killing the process; what waits to be delivered."""
+def _start(db: Connection, now: datetime) -> tuple[Sequence[tuple[str, Address]], Sequence[outbox.Waiting]]:
+    """Set aside what keeps killing the process; the previews that are left of others, and what is to be delivered."""
     _prune(db, now.timestamp())
     inbox.set_aside(db, now)
-    return outbox.waiting(db, now.timestamp())
+    return outbox.leave(db), outbox.waiting(db, now.timestamp())
 
 
 def _prune(db: Connection, at: float) -> None:

@@ -121,10 +121,12 @@ class Platform(Protocol):
         """
         ...
 
-    async def send_preview(self, address: Address, turn: str, part: Part, number: int) -> str:
-        """Make preview `number` (from 0, each number once in a process) of a turn visible; its id.
+    async def send_preview(
+        self, address: Address, turn: str, part: Part, name: str, *, reply_to: str | None = None
+    ) -> str:
+        """Make a preview of a turn visible; its id. No two have the same `name`, not in different processes either.
 
-        Raises a DeliveryError.
+        Raises a DeliveryError. `reply_to` as in `send`.
         """
         ...
 

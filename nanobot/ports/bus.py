@@ -1,6 +1,6 @@
 """Where people talk, and what carries it to the bot and back."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
@@ -119,6 +119,10 @@ class Outbox(Protocol):
 
     async def previewed(self, turn: str, platform_id: str | None) -> None:
         """The preview has arrived, under this id; None: it has certainly not arrived."""
+        ...
+
+    async def kept(self, turn: str, platform_ids: Collection[str]) -> None:
+        """These previews show something finished, and stay whatever becomes of the turn."""
         ...
 
     async def delivered(self, message_id: str) -> None:

@@ -425,16 +425,53 @@ class TestPreviews:
 
     async def test_a_message_carries_the_previews_of_its_turn(self, path: Path, clock: FakeClock) -> None:
         async with killed(path, clock) as spool:
-            for number in range(2):
-                await spool.previewing(self.TURN, ADDRESS)
-                await spool.previewed(self.TURN, f"p{number}")
+            await self.preview(spool, "p0", "p1")
             await spool.previewing("another", ADDRESS)
-        async with killed(path, clock) as spool:
             await spool.send(answer("elsewhere", OTHER, self.TURN))
             await spool.send(answer("a", turn=self.TURN))
+        async with killed(path, clock) as spool:
+            assert spool.left_over == []
             assert (await handed(spool)).previews == ()
             delivery = await handed(spool)
             assert (delivery.previews, delivery.is_uncertain) == (("p0", "p1"), False)
+
+    async def preview(self, spool: Spool, *names: str, at: Address = ADDRESS) -> None:
+        for name in names:
+            await spool.previewing(self.TURN, at)
+            await spool.previewed(self.TURN, name)
+
+    async def test_those_of_a_process_that_ended_are_cleared_apart_from_those_of_the_next(
+        self, path: Path, clock: FakeClock
+    ) -> None:
+        async with killed(path, clock) as spool:
+            await self.preview(spool, "p0", "p1", "p2")
+            await spool.kept(self.TURN, ["p0"])
+            await self.preview(spool, "elsewhere", at=OTHER)
+        for _ in range(2):  # nobody said that they are to be cleared: the next process hears of it, too
+            async with killed(path, clock) as spool:
+                left = dict(spool.left_over)
+                assert list(left.values()) == [ADDRESS, OTHER]
+        async with killed(path, clock) as spool:
+            (name, _), _ = spool.left_over
+            await spool.send(replace(answer("clear", turn=name), clears=True))
+            await self.preview(spool, "new")
+            await spool.send(answer("a", turn=self.TURN))
+        async with killed(path, clock) as spool:
+            assert [address for _, address in spool.left_over] == [OTHER]
+            cleared = await handed(spool)
+            assert (cleared.message.clears, cleared.previews) == (True, ("p1", "p2"))
+            await spool.delivered(cleared.message.id)
+            assert (await handed(spool)).previews == ("new",)
+
+    async def test_one_of_which_nobody_knows_whether_it_arrived_stays_its_turns(
+        self, path: Path, clock: FakeClock
+    ) -> None:
+        async with killed(path, clock) as spool:
+            await spool.previewing(self.TURN, ADDRESS)
+        async with killed(path, clock) as spool:
+            assert spool.left_over == []
+            await spool.send(answer("a", turn=self.TURN))
+            assert (await handed(spool)).is_uncertain
 
     async def test_a_preview_whose_outcome_is_open_makes_it_uncertain(self, path: Path, clock: FakeClock) -> None:
         async with killed(path, clock) as spool:

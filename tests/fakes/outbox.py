@@ -1,6 +1,7 @@
 """An outbox in memory that outlives the process of a test."""
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from nanobot.messages import Address, OutboundMessage, Progress
@@ -84,6 +85,11 @@ class FakeOutbox:
         previews = self.previews[turn]
         number = previews.index(None)
         previews[number : number + 1] = [] if platform_id is None else [platform_id]
+        self.life.step()
+
+    async def kept(self, turn: str, platform_ids: Collection[str]) -> None:
+        self._begin()
+        self.previews[turn] = [name for name in self.previews.get(turn, []) if name not in platform_ids]
         self.life.step()
 
     async def delivered(self, message_id: str) -> None:

@@ -116,6 +116,7 @@ class FakePlatform:
         self._messages: defaultdict[Address, dict[str, Shown]] = defaultdict(dict)
         self._ids = count(1)
         self._busy: set[str] = set()
+        self._names: set[str] = set()
         self._silent_until: dict[str, float] = {}
         self._told: dict[str, tuple[Life, float]] = {}  # whom, and when
 
@@ -161,8 +162,12 @@ class FakePlatform:
     async def send(self, message: OutboundMessage, part: Part, number: int) -> str:
         return await self._ask("send", message.address, lambda: self._add(message.address, part, message.id, number))
 
-    async def send_preview(self, address: Address, turn: str, part: Part, number: int) -> str:
-        return await self._ask("send_preview", address, lambda: self._add(address, part, turn, number))
+    async def send_preview(
+        self, address: Address, turn: str, part: Part, name: str, *, reply_to: str | None = None
+    ) -> str:
+        assert name not in self._names, "two previews of one name"
+        self._names.add(name)
+        return await self._ask("send_preview", address, lambda: self._add(address, part, turn, name))
 
     async def edit(self, address: Address, platform_id: str, part: Part) -> None:
         def work() -> None:
@@ -246,7 +251,7 @@ class FakePlatform:
         self.life.step()
         return result
 
-    def _add(self, address: Address, part: Part, of: str, number: int) -> str:
+    def _add(self, address: Address, part: Part, of: str, number: int | str) -> str:
         _check(part)
         shown = Shown(next(self._ids), part, f"{of}/{number}")
         self._messages[address][str(shown.id)] = shown

@@ -1,7 +1,9 @@
 """The messages on a platform in which a turn's text is shown growing."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from nanobot.channels.delivery.requests import Requests
 from nanobot.channels.delivery.steps import step
@@ -14,6 +16,8 @@ from nanobot.channels.platform import (
     RejectedError,
     UnreachableError,
 )
+from nanobot.errors import StoreError
+from nanobot.ids import new_id
 from nanobot.messages import Address
 from nanobot.ports import Outbox
 
@@ -32,7 +36,16 @@ class Canvas:
     after the former: a preview of which nobody knows may be seen.
     """
 
-    def __init__(self, address: Address, turn: str, platform: Platform, outbox: Outbox, requests: Requests) -> None:
+    def __init__(
+        self,
+        address: Address,
+        turn: str,
+        platform: Platform,
+        outbox: Outbox,
+        requests: Requests,
+        reply_to: str | None = None,
+    ) -> None:
+        """`reply_to` is what the turn answers: the first preview of a text is a reply, as an answer is."""
         self.kept: list[str] = []
         self.is_stuck = self.is_uncertain = False
         self._address = address
@@ -41,7 +54,7 @@ class Canvas:
         self._outbox = outbox
         self._requests = requests
         self._live: list[_Preview] = []
-        self._made = 0
+        self._reply_to = reply_to
 
     @property
     def live(self) -> Sequence[str]:
@@ -63,10 +76,14 @@ class Canvas:
             return True
         return False
 
-    def keep(self) -> None:
-        """What is shown now stands as it is; what comes is shown below it."""
-        self.kept += self.live
+    async def keep(self, *, for_good: bool = True) -> None:
+        """What is shown now stands as it is; what comes is shown below it. `for_good`: no later process ends it."""
+        kept = self.live
+        self.kept += kept
         self._live.clear()
+        if for_good and kept:
+            with suppress(StoreError):  # at worst a later process removes it
+                await self._outbox.kept(self._turn, kept)
 
     async def clear(self) -> None:
         """Remove what is shown now, since something else is to come in its place."""
@@ -78,16 +95,16 @@ class Canvas:
         self._live.clear()
 
     async def _add(self, part: Part, *, patient: bool) -> None:
-        number, self._made = self._made, self._made + 1
-        await self._requests.make(self._address, lambda: self._show(part, number), patient=patient)
+        await self._requests.make(self._address, partial(self._show, part, new_id()), patient=patient)
 
-    async def _show(self, part: Part, number: int) -> None:
+    async def _show(self, part: Part, name: str) -> None:
         named = f"turn {self._turn} to {self._address.session_key}"
         await step(f"previewing {named}", self._outbox.previewing(self._turn, self._address))
         self.is_stuck = True  # until the outcome is known
-        request = self._platform.send_preview(self._address, self._turn, part, number)
+        reply_to = None if self._live else self._reply_to
+        request = self._platform.send_preview(self._address, self._turn, part, name, reply_to=reply_to)
         try:
-            platform_id = await step(f"showing preview {number + 1} of {named}", request)
+            platform_id = await step(f"showing preview {len(self._live) + 1} of {named}", request)
         except DeliveryError as error:
             if not (isinstance(error, UnreachableError) and error.may_have_arrived):
                 await self._outbox.previewed(self._turn, None)

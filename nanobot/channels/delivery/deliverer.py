@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -27,7 +28,7 @@ from nanobot.channels.platform import (
 )
 from nanobot.errors import NanobotError, StoreError
 from nanobot.i18n import Language, say
-from nanobot.messages import Address
+from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Clock, Delivery, Outbox
 
 MOST_ATTEMPTS = 10_000
@@ -124,6 +125,8 @@ class Deliverer:
         try:
             if message.settles:
                 await self._settle(delivery)
+            elif message.clears:
+                await self._clear(delivery)
             else:
                 sending = await self._prepared(delivery)
                 await sending.run()
@@ -151,6 +154,26 @@ class Deliverer:
             await self._post.requests.make(message.address, lambda: step(what, request()))
         except (GoneError, LostPreviewError, RejectedError):
             return  # the step has told the log
+
+    async def _clear(self, delivery: Delivery) -> None:
+        """End what a process that has ended showed growing. What the platform does not delete any more is marked."""
+        message = delivery.message
+        told = self._platform.parts(message)[0]
+        for name in delivery.previews:
+            try:
+                await self._change("deleting", name, message, partial(self._platform.delete, message.address, name))
+            except (LostPreviewError, RejectedError):
+                with suppress(LostPreviewError, RejectedError, GoneError):
+                    edit = partial(self._platform.edit, message.address, name, told)
+                    await self._change("editing", name, message, edit)
+            except GoneError:
+                return
+
+    async def _change(
+        self, how: str, name: str, message: OutboundMessage, request: Callable[[], Coroutine[Any, Any, None]]
+    ) -> None:
+        what = f"{how} preview {name} of turn {message.turn} to {message.address.session_key}"
+        await self._post.requests.make(message.address, lambda: step(what, request()))
 
     async def _prepared(self, delivery: Delivery) -> Sending:
         """Clear the stage for a message."""

@@ -49,10 +49,11 @@ class Show:
     What goes wrong here is never more than a preview that is missing: the answer comes in any case.
     """
 
-    def __init__(self, address: Address, turn: str, stage: Stage) -> None:
+    def __init__(self, address: Address, turn: str, stage: Stage, reply_to: str | None = None) -> None:
+        """`reply_to` is the id of the message that the turn answers."""
         self.address = address
         self.turn = turn
-        self.canvas = Canvas(address, turn, stage.platform, stage.outbox, stage.requests)
+        self.canvas = Canvas(address, turn, stage.platform, stage.outbox, stage.requests, reply_to)
         self._stage = stage
         self._stream = Stream()
         self._changed = asyncio.Event()
@@ -147,7 +148,7 @@ class Show:
             return
         self._shown = text
         if text == self._stream.remark:
-            self._keep()
+            await self._keep()
 
     async def _settle(self) -> None:
         """The turn ended without an answer: what was said stays, with a mark that it broke off."""
@@ -155,17 +156,18 @@ class Show:
         self._changed.set()
         await self._finish(self._stream.remark)
         if said := self._stream.growing.strip():
-            await self._finish(f"{said}\n\n{say('delivery.stopped', self._stage.language(self.address))}")
+            marked = f"{said}\n\n{say('delivery.stopped', self._stage.language(self.address))}"
+            await self._finish(marked, for_good=self._stream.is_ended)  # if not, there may be an answer after all
         await self._clear()
 
-    async def _finish(self, text: str) -> None:
+    async def _finish(self, text: str, *, for_good: bool = True) -> None:
         """Show all of a text whose beginning is seen, and keep it; one of which nothing is seen is left out."""
         if not text or not self.canvas.live:
             return
         with suppress(DeliveryError):  # its beginning is better than nothing
             while not self.canvas.is_stuck and await self.canvas.advance(text, patient=True):
                 pass
-        self._keep()
+        await self._keep(for_good=for_good)
 
     async def _go_below(self) -> None:
         """What is shown comes again below what stands there now; finished text stays."""
@@ -173,8 +175,8 @@ class Show:
         await self._finish(self._stream.remark)
         await self._clear()
 
-    def _keep(self) -> None:
-        self.canvas.keep()
+    async def _keep(self, *, for_good: bool = True) -> None:
+        await self.canvas.keep(for_good=for_good)
         self._stream.remark_shown(self._stage.clock.monotonic())
         self._shown = ""
 

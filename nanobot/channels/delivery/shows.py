@@ -30,7 +30,7 @@ class Shows:
         shows = self._at.get(progress.address, {})
         if progress.kind == "started" and progress.turn not in shows:
             shows = self._at.setdefault(progress.address, {})
-            shows[progress.turn] = Show(progress.address, progress.turn, self._stage)
+            shows[progress.turn] = Show(progress.address, progress.turn, self._stage, progress.text or None)
             self._start(self._run(shows[progress.turn]))
         if show := shows.get(progress.turn):
             show.feed(progress)

@@ -10,8 +10,8 @@ from nanobot.channels.discord.ids import MessageId
 from nanobot.messages import Attachment, OutboundMessage
 
 _LONGEST_NONCE = 25
-_PREVIEWS = 50
-"""So many previews of a turn are recognized by their nonce."""
+_OF_TURN = 13
+"""So many characters of a preview's nonce are its turn's: whichever process made it, it is recognized by them."""
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _OURS = re.compile(f"[{_ALPHABET}]{{26}}")
@@ -24,8 +24,9 @@ def nonce_of(message: str, number: int) -> str:
     return _nonce(f"part\n{message}\n{number}")
 
 
-def nonce_of_preview(turn: str, number: int) -> str:
-    return _nonce(f"preview\n{turn}\n{number}")
+def nonce_of_preview(turn: str, name: str) -> str:
+    """Of a preview of a turn: another one for each name."""
+    return _nonce(f"preview\n{turn}")[:_OF_TURN] + _nonce(name)[_OF_TURN:]
 
 
 def _nonce(what: str) -> str:
@@ -42,18 +43,18 @@ def arrived(
     message was made: the same words may have been said before, too.
     """
     later = [said for said in ours if int(said["id"]) > _made(message)]
-    exact = _with_nonce(ours, {nonce_of(message.id, number)})
+    exact = _with_nonce(ours, nonce_of(message.id, number))
     if exact or file is not None:
         return exact or _with_file(later, file)
     same = next((str(said["id"]) for said in later if said["content"] == text.strip()), None)
     if same or message.turn is None:
         return same
-    previews = {nonce_of_preview(message.turn, number) for number in range(_PREVIEWS)}
-    return _with_nonce(ours, previews) or (_growing(later, text) if number == 0 else None)
+    preview = _with_nonce(ours, nonce_of_preview(message.turn, "")[:_OF_TURN])
+    return preview or (_growing(later, text, message.reply_to) if number == 0 else None)
 
 
-def _with_nonce(ours: Iterable[Mapping[str, Any]], nonces: set[str]) -> str | None:
-    return next((str(said["id"]) for said in ours if str(said.get("nonce")) in nonces), None)
+def _with_nonce(ours: Iterable[Mapping[str, Any]], begins: str) -> str | None:
+    return next((str(said["id"]) for said in ours if str(said.get("nonce")).startswith(begins)), None)
 
 
 def _with_file(later: Iterable[Mapping[str, Any]], file: Attachment | None) -> str | None:
@@ -64,11 +65,12 @@ def _with_file(later: Iterable[Mapping[str, Any]], file: Attachment | None) -> s
     return None
 
 
-def _growing(later: Iterable[Mapping[str, Any]], text: str) -> str | None:
-    """A preview is no reply, and shows how the text begins."""
+def _growing(later: Iterable[Mapping[str, Any]], text: str, reply_to: str | None) -> str | None:
+    """A preview replies to nothing else than the answer does, and shows how the text begins."""
+    asked = MessageId.parse(reply_to)
     for said in later:
-        begun = said["content"].rstrip("`\n ")
-        if begun and text.startswith(begun) and not said.get("message_reference"):
+        begun, replied = said["content"].rstrip("`\n "), (said.get("message_reference") or {}).get("message_id")
+        if begun and text.startswith(begun) and (not replied or (asked and str(replied) == asked.message)):
             return str(said["id"])
     return None
 

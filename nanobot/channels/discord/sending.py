@@ -93,8 +93,9 @@ class Sending:
         if _body(part).unsaid:
             log.info("%s: a notice to another bot is not said (%s)", message.address.session_key, message.id)
             return f"{_channel(message.address)}:0"
-        reference = _reference(message) if number == 0 else None
-        more = _guarded(nonce_of(message.id, number)) | ({"message_reference": reference} if reference else {})
+        more = _guarded(nonce_of(message.id, number))
+        if number == 0:
+            more |= _reference(message.address, message.reply_to)
         if part.file is None:
             return await self._post(message.address, part, more)
         excuse = self._excuse(message.address, part.file)
@@ -104,8 +105,11 @@ class Sending:
             excuse = Part(Body(self._too_big(message.address, part.file)))
             return await self._post(message.address, excuse, more)
 
-    async def send_preview(self, address: Address, turn: str, part: Part, number: int) -> str:
-        return await self._post(address, part, _guarded(nonce_of_preview(turn, number)))
+    async def send_preview(
+        self, address: Address, turn: str, part: Part, name: str, *, reply_to: str | None = None
+    ) -> str:
+        more = _guarded(nonce_of_preview(turn, name)) | _reference(address, reply_to)
+        return await self._post(address, part, more)
 
     async def edit(self, address: Address, platform_id: str, part: Part) -> None:
         """See Platform. In a channel that is gone the message is gone, too."""
@@ -208,12 +212,12 @@ def _name(file: Attachment) -> str:
     return file.name or PurePath(file.path).name
 
 
-def _reference(message: OutboundMessage) -> dict[str, object] | None:
-    """To what it replies, if that stands in the same channel."""
-    said = MessageId.parse(message.reply_to)
-    if said is None or said.channel != _channel(message.address):
-        return None
-    return {"message_id": said.message, "fail_if_not_exists": False}
+def _reference(address: Address, reply_to: str | None) -> dict[str, Any]:
+    """To what a message replies, if that stands in the same channel."""
+    said = MessageId.parse(reply_to)
+    if said is None or said.channel != _channel(address):
+        return {}
+    return {"message_reference": {"message_id": said.message, "fail_if_not_exists": False}}
 
 
 def _without_reference(more: dict[str, Any]) -> dict[str, Any]:

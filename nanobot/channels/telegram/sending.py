@@ -54,8 +54,10 @@ class Sending:
     async def send(self, message: OutboundMessage, part: Part, number: int) -> str:
         return await self._show(message.address, part, message.reply_to if number == 0 else None)
 
-    async def send_preview(self, address: Address, turn: str, part: Part, number: int) -> str:
-        return await self._show(address, part, None)
+    async def send_preview(
+        self, address: Address, turn: str, part: Part, name: str, *, reply_to: str | None = None
+    ) -> str:
+        return await self._show(address, part, reply_to)
 
     async def edit(self, address: Address, platform_id: str, part: Part) -> None:
         if part.file is not None or not isinstance(part.body, Body):

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from nanobot.messages import OutboundMessage
 from tests.channels.delivery.scene import ANN, progress, say
 from tests.fakes.clock import FakeClock
 from tests.fakes.life import Life
-from tests.fakes.platform import LIMIT, MARK, FakePlatform
+from tests.fakes.platform import LIMIT, MARK, FakePlatform, flood, not_there
 
 PATIENCE = 30.0
 PIECE = LIMIT - len(MARK)
@@ -99,6 +100,60 @@ def _look(machine: Machine, *, can_find: bool) -> None:
     assert list(dict.fromkeys(once)) == ["status", FIRST, SECOND]
     assert sum(text.startswith(MARK) for text in seen) <= 1
     assert len(seen) <= 4
+
+
+async def test_what_a_process_left_is_ended_and_all_is_shown_anew_below(tmp_path: Path) -> None:
+    """Also by the second process of the same turn, and when it is stopped then."""
+    machine = Machine(tmp_path / "spool.db", can_find=False)
+
+    async def half(spool: Spool) -> None:
+        for name, address in spool.left_over:
+            await spool.send(replace(say("broke off", name=f"clear {name}", turn=name), clears=True))
+            assert address == ANN
+        await spool.send(say("written since", name=f"since {len(machine.platform.asked)}"))
+        spool.show(progress("started"))
+        spool.show(progress("text", "Half a sentence that goes on"))
+        await machine.pass_(3)
+
+    async with asyncio.timeout(PATIENCE):
+        for _ in range(2):
+            await machine.live(Life(), half)
+        assert machine.platform.seen(ANN) == ["written since", "written since", "~Half a sentence that goes on"]
+
+        async def stop(spool: Spool) -> None:
+            await half(spool)
+            spool.show(progress("ended"))
+            await machine.pass_(3)
+
+        await machine.live(Life(), stop)
+        await machine.live(Life(), half)
+    stopped = "~Half a sentence that goes on\n\n⏹ (I stopped here.)"
+    assert machine.platform.seen(ANN)[2:] == [
+        "written since",
+        stopped,
+        "written since",
+        "~Half a sentence that goes on",
+    ]
+
+
+async def test_what_cannot_be_deleted_any_more_is_marked(tmp_path: Path) -> None:
+    machine = Machine(tmp_path / "spool.db", can_find=False)
+
+    async def half(spool: Spool) -> None:
+        spool.show(progress("started"))
+        spool.show(progress("text", "Half a sentence that goes on"))
+        await machine.pass_(3)
+
+    async def clear(spool: Spool) -> None:
+        machine.platform.faults["delete"].extend([flood(20.0), not_there()])
+        [(name, address)] = spool.left_over
+        await spool.send(OutboundMessage(id="c", address=address, text="broke off", turn=name, clears=True))
+        await spool.send(say("next", name="m2"))
+
+    async with asyncio.timeout(PATIENCE):
+        await machine.live(Life(), half)
+        await machine.live(Life(), clear)
+    assert machine.platform.seen(ANN) == ["broke off", "next"]
 
 
 async def test_a_deliverer_that_begins_again_goes_on_with_what_was_handed_out(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from nanobot.channels.delivery.deliverer import Deliverer
 from nanobot.channels.delivery.pace import DISCORD
 from nanobot.channels.discord.channel import Discord
 from nanobot.messages import Progress
-from tests.channels.discord.scene import Scene, answer, at
+from tests.channels.discord.scene import Scene, answer, at, inbound_id
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_rest import Fault
 from tests.fakes.outbox import FakeOutbox
@@ -124,6 +124,30 @@ async def test_a_growing_answer_ends_as_one_message(scene: Scene, clock: FakeClo
 
     assert scene.discord.shown(scene.general) == ["Nano: Well, hello **there**!"]
     assert any(call.path.endswith("/typing") for call in scene.discord.calls)
+
+
+async def test_a_turn_that_goes_on_after_a_restart_is_shown_below_what_was_written_since(
+    scene: Scene, clock: FakeClock
+) -> None:
+    outbox, where = Outbox(scene, clock), at(scene.general)
+    asked = scene.discord.says(scene.ada, scene.general, "go", quiet=True)
+    begins = [
+        Progress(address=where, turn="T", kind="started", text=inbound_id(asked)),
+        Progress(address=where, turn="T", kind="text", text="Half a sentence, and this is"),
+    ]
+
+    async with scene.open() as channel:
+        async with delivering(outbox, channel, clock):
+            outbox.put(*begins)
+            await scene.discord.until(lambda: scene.discord.sent(scene.general))
+        scene.discord.says(scene.ben, scene.general, "hm", quiet=True)
+        async with delivering(outbox, channel, clock):
+            outbox.put(*begins)
+            await scene.discord.until(lambda: len(scene.discord.sent(scene.general)) == 2)
+            outbox.put(answer(scene.general, "Half a sentence, and this is all.", to=asked, turn="T"))
+            await outbox.settled()
+
+    assert scene.discord.shown(scene.general) == ["Ada: go", "Ben: hm", "Nano: ↪ Half a sentence, and this is all."]
 
 
 async def test_a_channel_that_is_deleted_meanwhile_is_asked_once(scene: Scene, clock: FakeClock) -> None:

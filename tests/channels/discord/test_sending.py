@@ -191,7 +191,7 @@ async def test_too_much_is_told_with_the_time_to_be_silent_and_without_waiting(s
 
 async def test_a_preview_grows_and_goes(scene: Scene) -> None:
     async with scene.open() as channel:
-        shown = await channel.send_preview(at(scene.general), "turn", channel.preview("Hel")[0], 0)
+        shown = await channel.send_preview(at(scene.general), "turn", channel.preview("Hel")[0], "p")
         await channel.edit(at(scene.general), shown, channel.preview("Hello **wor")[0])
         assert scene.discord.shown(scene.general) == ["Nano: Hello **wor**"]
         await channel.edit(at(scene.general), shown, text_part(channel, scene, "Hello"))
@@ -208,7 +208,7 @@ async def test_a_preview_in_a_channel_that_is_gone_is_lost(scene: Scene) -> None
     thread = scene.discord.thread(scene.general, "ideas")
 
     async with scene.open() as channel:
-        shown = await channel.send_preview(at(thread), "turn", channel.preview("Hel")[0], 0)
+        shown = await channel.send_preview(at(thread), "turn", channel.preview("Hel")[0], "p")
         thread.gone = True
         with pytest.raises(LostPreviewError):
             await channel.edit(at(thread), shown, channel.preview("Hello")[0])
@@ -320,7 +320,7 @@ async def test_a_preview_will_do_where_the_part_is_not_found(scene: Scene, gives
     message = answer(scene.general, "Hello there", to=asked, turn="turn")
 
     async with scene.open() as channel:
-        shown = await channel.send_preview(at(scene.general), "turn", channel.preview("Hello")[0], 0)
+        shown = await channel.send_preview(at(scene.general), "turn", channel.preview("Hello")[0], "p")
 
         assert await channel.find(message, channel.parts(message)[0], 0) == shown
 
@@ -386,7 +386,7 @@ async def test_a_notice_to_another_bot_is_not_said_nor_left_where_it_grew(scene:
 
     async with scene.open() as channel:
         await show(channel, notice)
-        shown = await channel.send_preview(at(scene.general), "turn", channel.preview("Hel")[0], 0)
+        shown = await channel.send_preview(at(scene.general), "turn", channel.preview("Hel")[0], "p")
         await channel.edit(at(scene.general), shown, channel.parts(notice)[0])
         assert scene.discord.sent(scene.general) == []
         await show(channel, replace(notice, kind="answer", text="hi!"))

@@ -118,7 +118,7 @@ async def test_a_choice_counts_even_if_it_cannot_be_marked(scene: Scene, telegra
 
 async def test_buttons_appear_when_the_preview_becomes_the_question(scene: Scene) -> None:
     ada = scene.owner()
-    sent = await scene.bot.send_preview(private(), "t", scene.bot.preview("Shall")[0], 0)
+    sent = await scene.bot.send_preview(private(), "t", scene.bot.preview("Shall")[0], "p")
     message = OutboundMessage(id="q", address=private(), text="Shall I?", buttons=CHOICES, turn="t")
     await scene.bot.edit(private(), sent, scene.bot.parts(message)[0])
     ada.presses(ada.chat.by_bot[0], "Yes")

@@ -65,6 +65,21 @@ async def test_an_answer_grows_and_ends_as_one_message(scene: Scene, telegram: F
 
 
 @pytest.mark.usefixtures("delivering")
+async def test_an_answer_that_grew_replies_like_one_that_came_at_once(scene: Scene) -> None:
+    asked = scene.owner().says("go")
+    tell(scene, "started", f"telegram:{OWNER}:{asked.id}")
+    tell(scene, "text", WHOLE)
+    await scene.until(lambda: bool(scene.world.chat(OWNER).by_bot))
+    await scene.spool.send(
+        OutboundMessage(id="a", address=private(), text=WHOLE, turn="t", reply_to=f"telegram:{OWNER}:{asked.id}")
+    )
+    await delivered(scene)
+
+    [answer] = scene.world.chat(OWNER).by_bot
+    assert (answer.text, answer.data["reply_to_message"]["message_id"]) == (SHOWN, asked.id)
+
+
+@pytest.mark.usefixtures("delivering")
 async def test_a_flood_is_waited_for_in_full_and_other_chats_are_not_held_up(
     scene: Scene, telegram: FakeTelegram
 ) -> None:

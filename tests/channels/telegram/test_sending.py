@@ -105,7 +105,7 @@ async def test_all_that_belongs_to_a_topic_stays_there(scene: Scene, telegram: F
     where = Address("telegram", str(GARDEN), "7")
     picture = file(scene, "a.png", b"png", "image/png")
     await say(scene, message("text", where, files=[picture], turn="t"))
-    await scene.bot.send_preview(where, "t", scene.bot.preview("grow")[0], 0)
+    await scene.bot.send_preview(where, "t", scene.bot.preview("grow")[0], "p")
     await scene.bot.typing(where)
 
     assert [shown.thread for shown in forum.by_bot] == [7, 7, 7]
@@ -133,7 +133,7 @@ async def test_what_was_for_a_topic_that_is_gone_is_said_in_the_chat_once(scene:
 
 
 async def test_an_edit_replaces_and_one_that_changes_nothing_is_fine(scene: Scene, chat: Chat) -> None:
-    sent = await scene.bot.send_preview(private(), "t", scene.bot.preview("Anal")[0], 0)
+    sent = await scene.bot.send_preview(private(), "t", scene.bot.preview("Anal")[0], "p")
     for text in ("Analysis", "Analysis"):
         await scene.bot.edit(private(), sent, scene.bot.preview(text)[0])
 
@@ -142,7 +142,7 @@ async def test_an_edit_replaces_and_one_that_changes_nothing_is_fine(scene: Scen
 
 
 async def test_what_was_edited_and_is_gone_is_a_lost_preview_and_deleting_it_is_fine(scene: Scene, chat: Chat) -> None:
-    sent = await scene.bot.send_preview(private(), "t", scene.bot.preview("x")[0], 0)
+    sent = await scene.bot.send_preview(private(), "t", scene.bot.preview("x")[0], "p")
     await scene.bot.delete(private(), sent)
     await scene.bot.delete(private(), sent)
 
@@ -274,7 +274,7 @@ async def test_what_is_said_in_a_group_that_has_moved_arrives_in_the_supergroup(
     garden = scene.garden()
     where = Address("telegram", str(GARDEN))
     asked = scene.member().says("hello", garden)
-    before = await scene.bot.send_preview(where, "t", scene.bot.preview("before")[0], 0)
+    before = await scene.bot.send_preview(where, "t", scene.bot.preview("before")[0], "p")
     new = scene.world.migrates(garden, -100500, scene.member())
     new.add({"from": scene.world.bot, "text": "another one"})
 
