@@ -211,6 +211,12 @@ _UNKNOWN_FIELD = (
 
 _REFUSALS = (
     _Refusal(
+        LINE_AFTER_TOOL,
+        r"role \W?user\W? (?:after|following) (?:role )?\W?tool"
+        r"|user (?:message|role)s? (?:can ?not|must not|may not) follow",
+        _has_user_after_tool,
+    ),
+    _Refusal(
         NO_TOOLS,
         rf"support tool use|enable-auto-tool-choice|tool-call-parser|tools? param requires"
         rf"|(?:tool|function)s?(?:[ _-](?:use|calls?|calling|choice))*\b\W{{0,3}}(?:\w+ ){{0,3}}{_NOT}"
@@ -229,12 +235,6 @@ _REFUSALS = (
         r"|only user(?:,| and) (?:assistant|model) roles|input should be 'user' or 'assistant'"
         r"|不支持\S{0,4}(?:system|系统)",
         _has_system,
-    ),
-    _Refusal(
-        LINE_AFTER_TOOL,
-        r"role \W?user\W? (?:after|following) (?:role )?\W?tool"
-        r"|user (?:message|role)s? (?:can ?not|must not|may not) follow",
-        _has_user_after_tool,
     ),
     _Refusal(
         ALTERNATING,
