@@ -1,5 +1,6 @@
 """Guards every test: loopback only, no blocking calls in the event loop, nobody's home."""
 
+import codecs
 import ipaddress
 import os
 import socket
@@ -24,6 +25,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 nobody_opens_them()
+
+codecs.lookup("utf-8-sig")  # imported where it is first used: a second thread would be seen to wait for that
 
 
 @pytest.fixture(autouse=True)

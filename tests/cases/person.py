@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,7 @@ import pytest
 import nanobot.app.terminal
 from nanobot.channels.terminal.person import NAME, at, words
 from nanobot.config import load
-from nanobot.messages import Address, OutboundMessage, Progress
+from nanobot.messages import Address, Attachment, OutboundMessage, Progress
 from nanobot.ports import Publish
 from nanobot.workspace import Home, Workspace
 from tests.fakes.clock import FakeClock
@@ -53,15 +53,15 @@ class Person:
         if progress.kind == "notice":
             asyncio.get_running_loop().call_soon(self._on_notice)
 
-    async def say(self, text: str, where: Address = HERE) -> str:
+    async def say(self, text: str, where: Address = HERE, *, files: Sequence[Attachment] = ()) -> str:
         """Say something, and go on; the id of what was said."""
-        message = words(where, text)
+        message = words(where, text, files=files)
         await (await self.publish)(message)
         return message.id
 
-    async def ask(self, text: str, where: Address = HERE) -> OutboundMessage:
+    async def ask(self, text: str, where: Address = HERE, *, files: Sequence[Attachment] = ()) -> OutboundMessage:
         """Say something, and wait for what comes of it."""
-        asked = await self.say(text, where)
+        asked = await self.say(text, where, files=files)
         await self.until(lambda: any(message.reply_to == asked for message in self.said))
         return next(message for message in self.said if message.reply_to == asked)
 
@@ -109,30 +109,36 @@ class Desk:
         return self.workspace.sessions / HERE.channel / f"{HERE.chat}.jsonl"
 
     def configure(self, preset: Mapping[str, object] | None = None, **settings: Any) -> None:
-        """Write the configuration: one model, the fake server, and whatever else is given.
+        """Write the configuration: one model, the fake server, and whatever else is given (`models`: further ones).
 
         What was said is archived without asking it: a compact preset is not asked for summaries.
         """
         self.home.mkdir(mode=0o700, exist_ok=True)
         model = {"base_url": self.server.base_url, "model": "fake", "attempts": 1, **(preset or {})}
         memory = {"dream": {"model": "aside"}, **(settings.pop("memory", None) or {})}
-        models = {"fake": model, "aside": {"base_url": self.server.base_url, "model": "none", "profile": "compact"}}
+        aside = {"base_url": self.server.base_url, "model": "none", "profile": "compact"}
+        models = {"fake": model, "aside": aside, **settings.pop("models", {})}
         config = {"models": models, "model": "fake", "language": "en", "memory": memory, **settings}
         (self.home / "config.yaml").write_text(json.dumps(config), encoding="utf-8")
 
     @asynccontextmanager
     async def start(self) -> AsyncIterator[Person]:
         """A life of the bot, from its start to its end. Whenever it says that it waits, the time passes."""
-        person = Person(lambda: self.clock.advance(20))
         async with asyncio.timeout(PATIENCE):
-            running = asyncio.create_task(self._run(person))
-            running.add_done_callback(lambda _: person.publish.cancel())  # if it did not get as far as that
+            person, running = self.begin()
             try:
                 await person.publish
                 yield person
             finally:
                 person.leave()
                 await running
+
+    def begin(self) -> tuple[Person, asyncio.Task[None]]:
+        """The same for whoever ends it by themselves: the person leaves, then it is awaited."""
+        person = Person(lambda: self.clock.advance(20))
+        running = asyncio.create_task(self._run(person))
+        running.add_done_callback(lambda _: person.publish.cancel())  # if it did not get as far as that
+        return person, running
 
     async def fail_to_start(self) -> None:
         """A life that ends before anything can be said; raises why."""

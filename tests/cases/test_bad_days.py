@@ -6,6 +6,8 @@ import json
 import pytest
 
 from nanobot.channels.terminal.person import at
+from nanobot.cli import main
+from nanobot.cli.recall import NOTHING_FOUND
 from tests.cases.person import HERE, Desk
 from tests.cases.test_sessions_stay_sound import is_prefix
 from tests.fakes.openai_answers import Answer, Ping, Reset, Send, Wait, beginning, call, chunks, fail, say
@@ -169,13 +171,24 @@ async def test_reasoning_is_neither_shown_nor_kept_nor_sent_again(desk: Desk, pi
     assert "secret" not in desk.server.requests[1].raw.decode()
 
 
-async def test_reasoning_before_a_call_of_a_tool_is_not_part_of_the_remark(desk: Desk) -> None:
+async def test_reasoning_before_a_call_of_a_tool_is_not_part_of_the_remark(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = call(("list_dir", {"path": "."}), text="<think>secret plan</think>I look.")
     desk.server.will(found, chunks({"reasoning_content": "secret plan"}, {"content": "Done."}))
     async with desk.start() as person:
         assert (await person.ask("hi")).text == "Done."
+        assert not (await person.ask(f"/export {desk.home}/whole.md")).failed
     assert desk.said_by_the_model() == ["I look.", "Done."]
-    assert "secret" not in desk.session.read_text() + json.dumps(person.screens())
+    assert "secret" not in json.dumps([[line.get("content"), line.get("context")] for line in desk.messages()])
+    assert [line["extra"] for line in desk.messages() if "extra" in line] == [{"reasoning_content": "secret plan"}]
+    assert "secret" not in json.dumps([person.screens(), [shown.text for shown in person.shown]])
+    exported = (desk.home / "whole.md").read_text(encoding="utf-8")
+    assert "I look." in exported
+    assert "secret" not in exported
+    assert await asyncio.to_thread(main, ["recall", "secret"]) == NOTHING_FOUND
+    assert await asyncio.to_thread(main, ["recall", "look"]) == 0
+    assert "secret" not in capsys.readouterr().out
 
 
 async def test_what_is_said_during_a_slow_answer_is_neither_lost_nor_answered_twice(desk: Desk) -> None:

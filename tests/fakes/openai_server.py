@@ -69,6 +69,12 @@ class FakeOpenAI:
         """Add answers to the script."""
         self._script.extend(answers)
 
+    def drop(self) -> int:
+        """Forget what is left in the script; how many answers that were."""
+        left = len(self._script)
+        self._script.clear()
+        return left
+
     def judge(self, received: Received) -> Answer | None:
         """The refusal of a request; for servers with a mind of their own (personalities.py)."""
         return None

@@ -16,7 +16,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import count, pairwise
+from itertools import count, pairwise, takewhile
 from typing import Any
 
 from tests.fakes.openai_answers import USAGE, Answer, Json, Send, chunks, event, fail, plain, say
@@ -263,7 +263,8 @@ def signed(_: Json, answer: Answer) -> Answer:
     if not whole:
         return answer
     whole[0]["extra_content"] = {"google": {"thought_signature": "c2lnbmVk"}}
-    return chunks({"tool_calls": whole}, finish="stop", usage=USAGE)
+    before = takewhile(lambda part: b'"tool_calls": [' not in getattr(part, "data", b""), answer.parts)
+    return Answer((*before, *chunks({"tool_calls": whole}, finish="stop", usage=USAGE).parts[1:]))
 
 
 def opened_with_braces(_: Json, answer: Answer) -> Answer:
