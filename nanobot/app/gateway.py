@@ -136,6 +136,7 @@ class Gateway:
         """What goes on until the very end."""
         control = served({"status": self._status, **shell_handlers(self._bot, self._pairing)})
         yield self._bot.dispatcher.run()
+        yield self._watch.run()
         yield Supervisor("search", self._bot.keep.memories.run, self._ground.clock).run()
         self._bot.keep.archive.background.start("history", self._bot.keep.memory.state.begin)
         self._bot.keep.archive.begin()

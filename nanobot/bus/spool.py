@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -16,12 +17,16 @@ from nanobot.bus.backlog import backlog
 from nanobot.bus.database import Database
 from nanobot.bus.erasing import IsMeant
 from nanobot.bus.line import Line
-from nanobot.errors import expected_in
+from nanobot.errors import StoreError, expected_in
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
 from nanobot.ports import Backlog, Clock, Delivery
+from nanobot.ports.bus import DiskTrouble
 from nanobot.uncancelled import to_the_end
 
 _log = logging.getLogger(__name__)
+
+_PROBE = 1 << 16
+"""Bytes of a long message: what is left of a full disk may still take a short one."""
 
 
 class Spool:
@@ -35,7 +40,8 @@ class Spool:
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._clock = clock
-        self._database = Database(path)
+        self._database = Database(path, clock.now)
+        self._refused: set[str] = set()  # ids of messages that the disk did not take
         self._lines: defaultdict[str, Line] = defaultdict(Line)
         self._receiving = asyncio.Lock()
         self._came = asyncio.Event()
@@ -83,7 +89,12 @@ class Spool:
             return inbox.add(db, message, at)
 
         _log.debug("message %s is to be kept", message.id)
-        if await self._database.run(work):
+        try:
+            is_new = await self._database.run(work)
+        except StoreError:
+            self._refused.add(message.id)
+            raise
+        if is_new:
             _log.debug("message %s is kept", message.id)
             self._came.set()
         else:
@@ -245,6 +256,35 @@ class Spool:
 
     async def marks(self, prefix: str) -> Mapping[str, str]:
         return await self._database.run(partial(marks.starting_with, prefix=prefix))
+
+    # Whether it can be written.
+
+    @property
+    def trouble(self) -> DiskTrouble | None:
+        """Since when and why nothing can be written; None if all is well."""
+        trouble = self._database.trouble
+        return replace(trouble, refused=len(self._refused)) if trouble else None
+
+    async def probe(self) -> None:
+        """Where something could not be written, or the disk looks full, try whether a message could be."""
+        if self._database.trouble is None and not await asyncio.to_thread(self._is_tight):
+            return
+        try:
+            for value in ("." * _PROBE, ""):
+                await self._database.run(partial(marks.put, name="probe", value=value))
+        except StoreError as error:
+            _log.debug("%s", error)
+            return
+        if self._database.trouble:
+            _log.warning("the disk can be written again; messages are taken")
+        self._database.trouble = None
+        self._refused.clear()
+
+    def _is_tight(self) -> bool:
+        try:
+            return self._database.is_tight()
+        except OSError:
+            return True
 
     # What the owner wants to know, and to have forgotten.
 

@@ -55,6 +55,8 @@ def gateway_lines(state: GatewayState, language: Language) -> Iterator[str]:
         yield say("gateway.stopping", language)
     for channel in state.channels:
         yield channel_line(channel, language)
+        if channel.refused:
+            yield "- " + say("gateway.disk_refused", language, count=channel.refused)
         yield from _flow_lines(channel, language)
     yield from _backlog_lines(state.backlog, language)
 
@@ -64,8 +66,9 @@ def channel_line(channel: ChannelState, language: Language) -> str:
     how = say(f"gateway.by_{channel.how}", language) if channel.how else ""
     who = say("gateway.and", language).join(part for part in (channel.bot, how) if part)
     at = f"{channel.since:%Y-%m-%d %H:%M}" if channel.since else ""
+    is_disk = channel.trouble.startswith("disk_") and channel.state == "trouble"
     line = say(
-        f"gateway.{channel.state}",
+        "gateway.disk" if is_disk else f"gateway.{channel.state}",
         language,
         name=channel.name,
         who=who,

@@ -78,6 +78,7 @@ def figures(state: GatewayState, *, is_well: bool) -> Mapping[str, object]:
                 "state": each.state,
                 "since": each.since.isoformat(timespec="seconds") if each.since else None,
                 "trouble": _PATH.sub("…", each.trouble),
+                **({"refused": each.refused} if each.refused else {}),
             }
             for each in state.channels
         },

@@ -171,6 +171,18 @@ class Trouble:
     address: Address | None = None
 
 
+DiskObstacle = Literal["disk_full", "disk_read_only", "disk_denied", "disk_busy", "disk_error"]
+
+
+@dataclass(frozen=True, slots=True)
+class DiskTrouble:
+    """The disk takes nothing of a durable bus since that time; so many messages were refused to their platforms."""
+
+    kind: DiskObstacle
+    since: datetime
+    refused: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
     """What a durable bus holds at the moment: numbers of messages, and the age of the oldest in seconds (or 0).

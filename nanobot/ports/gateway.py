@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol, get_args
 
-from nanobot.ports.bus import Backlog
+from nanobot.ports.bus import Backlog, DiskObstacle
 
 State = Literal["starting", "up", "trouble", "refused"]
 Obstacle = Literal[
     "network", "refused", "timeout", "server", "tls", "broken", "token", "conflict", "intents", "reconnecting"
 ]
-OBSTACLES: Sequence[str] = get_args(Obstacle)
-"""What keeps a channel from its platform: words that each person reads as a sentence of their language."""
+OBSTACLES: Sequence[str] = (*get_args(Obstacle), *get_args(DiskObstacle))
+"""What keeps a channel from its platform, and messages from the disk: words that each person reads as a sentence of
+their language."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,8 @@ class ChannelState:
 
     `bot` is the bot's name there, once known, `how` the way in which it listens, `since` the time from which it
     has been up; `trouble` an Obstacle or a sentence without its dot, "" if all is well; `flow` is how it goes with
-    what is to be delivered.
+    what is to be delivered. Of the disk, `since` is the time from which it has been in trouble, and `refused` counts
+    the messages that it did not take.
     """
 
     name: str
@@ -53,6 +55,7 @@ class ChannelState:
     since: datetime | None = None
     trouble: str = ""
     flow: Flow = Flow()
+    refused: int = 0
 
     @property
     def is_red(self) -> bool:
@@ -73,7 +76,7 @@ class GatewayState:
 
 
 class LookAtGateway(Protocol):
-    """Looks how it is doing. Raises StoreError."""
+    """Looks how it is doing."""
 
     async def __call__(self, apart_from: str = "") -> GatewayState:
         """`apart_from` is the id of the message that asks: it is not counted among those that wait."""
