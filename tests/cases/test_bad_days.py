@@ -10,7 +10,20 @@ from nanobot.cli import main
 from nanobot.cli.recall import NOTHING_FOUND
 from tests.cases.person import HERE, Desk
 from tests.cases.test_sessions_stay_sound import is_prefix
-from tests.fakes.openai_answers import Answer, Ping, Reset, Send, Wait, beginning, call, chunks, fail, say
+from tests.fakes.openai_answers import (
+    Answer,
+    Json,
+    Ping,
+    Reset,
+    Send,
+    Wait,
+    beginning,
+    call,
+    chunks,
+    fail,
+    nothing_new,
+    say,
+)
 
 THE_ANSWER = "The answer is 42, and nothing else."
 PIECES = [
@@ -257,3 +270,66 @@ async def test_a_model_that_lists_the_same_folder_for_ever_is_stopped_with_a_sen
     assert answer.failed
     assert "brings nothing new" in answer.text
     assert len(desk.server.requests) < 10
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        pytest.param(fail(400, "上下文过长，请压缩上下文"), id="上下文"),
+        pytest.param(fail(400, "コンテキスト長が上限を超えています"), id="コンテキスト長"),
+        pytest.param(fail(400, "Request rejected", code="context_overflow"), id="a code"),
+        pytest.param(fail(413, "Payload Too Large"), id="a status"),
+    ],
+)
+async def test_a_conversation_that_grows_too_long_for_its_endpoint_goes_on(desk: Desk, refusal: Answer) -> None:
+    desk.configure({"context_window": 200_000})
+    sizes: list[int] = []
+
+    def answer(body: Json) -> Answer:
+        sizes.append(sum(len(str(message["content"])) for message in body["messages"][1:]))
+        return refusal if sizes[-1] > 24_000 else say(f"Read, {len(sizes)}.")
+
+    desk.server.otherwise = answer
+    async with desk.start() as person:
+        for number in range(7):
+            told = await person.ask(f"{number} " + "text " * 1000)
+            assert told.text == f"Read, {len(sizes)}."
+    assert max(sizes) > 24_000 > sizes[-1]
+    assert "6 text" in json.dumps(desk.sent(-1))
+
+
+@pytest.mark.parametrize(
+    ("said", "summary"),
+    [
+        ("저는 홍차가 좋아요. 서울에서 살아요.", "- 사용자는 홍차를 좋아하고 서울에 산다."),
+        ("ok thx", "- Only small talk."),
+        ("Minä pidän teestä", "- Käyttäjä kertoi teen olevan mieluisaa."),
+        ("今度の土曜に京都へ行きます", "- 利用者は週末の旅行を予定している。"),
+    ],
+)
+async def test_a_good_summary_is_taken_in_any_language_at_the_first_time(desk: Desk, said: str, summary: str) -> None:
+    desk.configure(memory={"dream": {"model": "fake"}})
+    desk.server.aside = lambda body: say(summary) if "<record>" in json.dumps(body) else nothing_new(body)
+    desk.server.will(say("OK."))
+    async with desk.start() as person:
+        await person.ask(said)
+        assert not (await person.ask("/dream")).failed
+    episodes = (desk.workspace.memory / "history.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["content"] for line in episodes] == [summary]
+    assert "raw" not in json.loads(episodes[0])
+
+
+async def test_an_answer_that_has_no_room_is_asked_for_with_less(desk: Desk) -> None:
+    """The endpoint complains about the context, but it is the room for the answer that fills it."""
+    desk.configure({"max_output": 8000})
+    words = "maximum context length is 8192 tokens. However, you requested 9500 tokens (1500 in the messages, 8000 in"
+    desk.server.otherwise = lambda body: (
+        say(f"Hi, {body['max_tokens']}.")
+        if body["max_tokens"] <= 6000
+        else fail(400, f"This model's {words} the completion)")
+    )
+    async with desk.start() as person:
+        first, second = [(await person.ask(text)).text for text in ("hi", "and now?")]
+    assert first == second
+    assert first.startswith("Hi, ")
+    assert len(desk.server.requests) == 3

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from nanobot.workspace import Home, Workspace
+from tests.cli.test_chat import squeezed
 from tests.fakes.gateway import NANOBOT, NOBODY, ROOT, GatewayProcess, configure, nanobot
-from tests.fakes.openai_answers import Hang, beginning, say
+from tests.fakes.openai_answers import Hang, beginning, call, say
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.processes import Running
 from tests.fakes.tmux import Tmux, needs_tmux
@@ -58,6 +59,27 @@ async def test_beside_an_open_chat_other_commands_just_work(model: FakeOpenAI, p
         two.say("fig")
         await sees(two, r"^You said fig\.")
     assert "pear" not in Workspace(Home(private_home).workspace).sessions.joinpath("cli", "two.jsonl").read_text()
+
+
+@needs_tmux
+async def test_who_joined_sees_all_that_they_agree_to(model: FakeOpenAI, private_home: Path) -> None:
+    command = "touch " + " ".join(f"file{number}" for number in range(600)) + " && echo last"
+    model.will(call(("exec", {"command": command})), say("Well then."))
+    with chat_in_tmux(private_home, "one") as one:
+        await sees(one, r"^>$")
+        with chat_in_tmux(private_home, "two") as two:
+            await sees(two, r"^>$")
+            assert "one" in command_of(holder(private_home))
+            two.say("go")
+            await sees(two, r"1\. Show all\n  2\. No(.|\n)*^>$")
+            assert "file300" not in squeezed(two.screen())
+            two.say("1")
+            await sees(two, r"file300(.|\n)*1\. Once\n(.|\n)*^>$")
+            assert squeezed(command) in squeezed(two.screen())
+            two.say("3")
+            await sees(two, r"Well then\.")
+            assert "file" not in one.screen()
+    assert not list(Workspace(Home(private_home).workspace).root.rglob("file300"))
 
 
 @needs_tmux

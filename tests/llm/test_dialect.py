@@ -36,6 +36,7 @@ from tests.fakes.personalities import (
     known_fields,
     no_pictures,
     no_tools,
+    reasoning_back,
     served,
 )
 from tests.fakes.tools import Echo
@@ -423,3 +424,34 @@ class TestSessions:
             THOUGHTS
         ]
         assert THOUGHTS not in "".join(as_markdown(ADDRESS.session_key, messages, "en"))
+
+    @pytest.mark.parametrize("signed", [False, True])
+    async def test_what_came_beside_calls_goes_back_after_the_window_moved_and_a_restart(
+        self, make_model: MakeModel, tmp_path: Path, signed: bool
+    ) -> None:
+        strict = Personality("strict", (known_fields("reasoning_content", "extra_content"), reasoning_back))
+        sent: list[str] = []
+
+        def answer(body: dict[str, Any]) -> Answer:
+            if body["messages"][-1]["role"] == "tool":
+                return say(f"Done, {len(sent)}.", usage=None)
+            sent.append(f"thought {len(sent)}")
+            beside = {"extra_content": {"google": {"thought_signature": sent[-1]}}} if signed else {}
+            thought = chunks({"reasoning_content": sent[-1]}, finish=None, done=False)
+            one = call_with("echo", {"text": "word " * 100}, beside=beside, inside={}, call_id=f"call_{len(sent)}")
+            return Answer((*thought.parts, *one.parts[1:]))
+
+        async with served(strict) as server:
+            server.otherwise = answer
+            async with Bot(tmp_path, make_model(server.base_url), tools=[Echo()]).running() as bot:
+                for number in range(1, 31):
+                    assert (await bot.ask(f"{number} " + "word " * 100)).text == f"Done, {number}."
+            async with Bot(tmp_path, make_model(server.base_url), tools=[Echo()]).running() as bot:
+                assert (await bot.ask("and now?")).text == "Done, 31."
+            assert server.refused == []
+        calls = [m for m in server.taken[-1].body["messages"] if m.get("tool_calls")]
+        thoughts = [m["reasoning_content"] for m in calls]
+        assert 1 < len(calls) < 30
+        assert thoughts == sent[-len(calls) :]
+        signatures = [m["tool_calls"][0].get("extra_content") for m in calls]
+        assert signatures == [{"google": {"thought_signature": one}} if signed else None for one in thoughts]
