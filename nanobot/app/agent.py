@@ -51,7 +51,7 @@ def build_agent(ground: Ground, keep: Keep, conversations: Conversations, questi
 def _tools(ground: Ground, keep: Keep, questions: Questions) -> Sequence[Tool]:
     tools, memory = ground.config.tools, keep.memory
     rules = tools.exec
-    changes, mask = ToolChanges(memory.keeping), Mask(secrets_here(ground.config, os.environ))
+    changes, mask = ToolChanges(memory.keeping, read_frontmatter), Mask(secrets_here(ground.config, os.environ))
     own: Sequence[Tool] = [
         *builtin_tools(
             ground.workspace,

@@ -260,7 +260,7 @@ def _machine(config: "Config", home: "Home", here: "Path | None") -> "Machine":
     from nanobot.errors import StoreError
     from nanobot.store.media import MediaFolder
     from nanobot.store.session_files import SessionFiles
-    from nanobot.tools.text import decode
+    from nanobot.text import decode
     from nanobot.workspace import Workspace
 
     workspace = Workspace(config.workspace)
@@ -371,7 +371,7 @@ def _standard_input(*, beside: bool) -> str | None:
     """
     if sys.stdin is None or sys.stdin.isatty():
         return "" if sys.stdin is None and not beside else None
-    from nanobot.tools.text import decode
+    from nanobot.text import decode
 
     descriptor = sys.stdin.fileno()
     mode = os.fstat(descriptor).st_mode

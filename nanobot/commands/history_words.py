@@ -9,7 +9,6 @@ from typing import get_args
 
 from nanobot.commands.history import MOST_CHOICES, MOST_LISTED, Asking, Choice, Log, Result, Shown, Trouble, Written
 from nanobot.commands.router import Answer
-from nanobot.memory.clean import cleaned
 from nanobot.memory.commits import Operation
 from nanobot.memory.dream.report import told_operation
 from nanobot.memory.facts import bare
@@ -21,6 +20,7 @@ from nanobot.memory.timeline import Entry, owned
 from nanobot.memory.witnesses import Said, Testimony
 from nanobot.messages import Button
 from nanobot.ports import FileDiff
+from nanobot.text import cleaned
 
 MOST_OPERATIONS = 3
 """Told of each version in a list."""

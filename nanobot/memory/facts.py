@@ -9,7 +9,6 @@ from typing import Literal
 from nanobot.authority import Origin
 from nanobot.errors import VersionError
 from nanobot.i18n import Language, language_of, say
-from nanobot.memory.clean import cleaned
 from nanobot.memory.commits import Commit, Operation
 from nanobot.memory.index import lines_of, newline_of, split, without_index
 from nanobot.memory.keeping import Asked, Keeping
@@ -18,6 +17,7 @@ from nanobot.memory.notebook import Notebook
 from nanobot.memory.rules import is_order
 from nanobot.memory.secrets import SecretKind, refusal
 from nanobot.ports import Clock, Edit, MemoryStore
+from nanobot.text import cleaned
 
 HEADINGS: Mapping[Language, str] = {"en": "Remembered", "zh": "记住的事"}
 """Of the section where facts stand that nobody gave a section of their own, in the language of its first one."""

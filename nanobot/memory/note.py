@@ -7,9 +7,9 @@ from datetime import date, datetime, tzinfo
 from pathlib import PurePath
 from typing import Literal
 
-from nanobot.memory.clean import cleaned
 from nanobot.memory.markdown import without_comments
 from nanobot.ports import Document, Frontmatter
+from nanobot.text import cleaned
 
 ProblemKind = Literal["frontmatter", "updated", "relations", "unreadable", "unwritable", "name", "link"]
 

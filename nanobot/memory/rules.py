@@ -3,8 +3,8 @@
 import re
 
 from nanobot.memory import claims, orders_european
-from nanobot.memory.clean import cleaned, narrow
 from nanobot.memory.lookalikes import spelled
+from nanobot.text import cleaned, narrow
 
 _DO = (
     r"(?:run|execute|send|forward|post|upload|share|transmit|leak|reveal|print|call|fetch|download|open|visit|install"

@@ -11,7 +11,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Literal
 
-from nanobot.memory.clean import cleaned, narrow
+from nanobot.text import cleaned, narrow
 
 SecretKind = Literal["private_key", "key", "token", "password"]
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from nanobot.ports import Document
 from nanobot.store.stamp import Stamp
-from nanobot.store.text import check_plain, decode, is_binary, read_bytes
+from nanobot.store.text import check_plain, is_binary, read_bytes
+from nanobot.text import decode
 
 log = logging.getLogger(__name__)
 
@@ -47,9 +48,10 @@ class CachedDocuments:
     def _read(self, path: Path, kept: _Kept | None) -> Document:
         before = time.time_ns()
         data, info = read_bytes(path)
-        if is_binary(data):
+        found = None if is_binary(data) else decode(data)
+        if found is None:
             raise ValueError("it is not a text file")
-        stamp, text = Stamp.of(info), decode(data)
+        stamp, text = Stamp.of(info), found.canonical
         if kept and kept.stamp == stamp and kept.document.text == text:
             document = kept.document  # it was read only because it had been too fresh to be sure
         else:

@@ -39,9 +39,3 @@ def is_utf16(data: bytes) -> bool:
 def is_binary(data: bytes) -> bool:
     """Whether it is no text: no editor writes a zero byte, but for UTF-16."""
     return b"\0" in data and not is_utf16(data)
-
-
-def decode(data: bytes) -> str:
-    """The text with plain newlines and without a byte order mark; a broken byte becomes a replacement character."""
-    text = data.decode("utf-16" if is_utf16(data) else "utf-8-sig", "replace")
-    return text.replace("\r\n", "\n")

@@ -7,6 +7,7 @@ from functools import cached_property
 from nanobot.i18n import Language, say
 from nanobot.messages import Button
 from nanobot.ports import Asker, Caller
+from nanobot.text import escaped
 from nanobot.tools import shown
 
 MOST = 30_000
@@ -56,7 +57,7 @@ class ApprovalRequest:
 
     @cached_property
     def _seen(self) -> str:
-        return shown.escaped(self.what)
+        return escaped(self.what)
 
     def _asked(self, language: Language, what: str) -> str:
         if self._seen != self.what:

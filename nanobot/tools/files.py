@@ -11,11 +11,11 @@ from nanobot.errors import ToolError
 from nanobot.i18n import Language, say
 from nanobot.messages import Attachment
 from nanobot.ports import Caller, ToolResult, ToolSpec
+from nanobot.text import Text, decode
 from nanobot.tools import schema, shown
 from nanobot.tools.disk import Disk
 from nanobot.tools.paths import Place
 from nanobot.tools.spill import MAX_RESULT
-from nanobot.tools.text import Text, decode
 
 _PICTURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),

@@ -13,11 +13,11 @@ from nanobot.authority import Authority
 from nanobot.errors import ToolError
 from nanobot.i18n import Language, say
 from nanobot.ports import Caller, ToolResult, ToolSpec
+from nanobot.text import decode
 from nanobot.tools import schema, shown
 from nanobot.tools.disk import Disk, Entry
 from nanobot.tools.paths import Place
 from nanobot.tools.spill import Spill
-from nanobot.tools.text import decode
 
 if TYPE_CHECKING:
     from re2 import Pattern

@@ -13,17 +13,17 @@ from nanobot.authority import Authority, Role
 from nanobot.errors import ToolError, VersionError
 from nanobot.i18n import Language, say
 from nanobot.ports import Caller, Edit, ToolResult, ToolSpec
+from nanobot.text import Text, decode, escaped
 from nanobot.tools import schema, shown
 from nanobot.tools.approval import MOST, Approval, ApprovalRequest
 from nanobot.tools.disk import MAX_FILE, Disk, changed_meanwhile
 from nanobot.tools.edit import replace
 from nanobot.tools.paths import Place
-from nanobot.tools.text import Text, decode
 
-Guard = Callable[[PurePosixPath, str, Caller], Awaitable[str | None]]
-"""Reads what is new in a file that is remembered, by its path in the workspace; returns why it must not be, or None."""
+Guard = Callable[[PurePosixPath, Edit, Caller], Awaitable[str | None]]
+"""Reads a change of a file that is remembered, by its path in the workspace; returns why it must not be, or None."""
 
-NeedsYes = Callable[[PurePosixPath, str, Caller], Awaitable[bool]]
+NeedsYes = Callable[[PurePosixPath, Edit, Caller], Awaitable[bool]]
 """Reads the same; returns whether an owner must say yes to it first, as for what is guarded."""
 
 OnNote = Callable[[Path], str]
@@ -73,6 +73,10 @@ class Draft:
     after: bytes
     done: str
 
+    @property
+    def edit(self) -> Edit:
+        return Edit(self.before, self.after)
+
 
 class Writer:
     """Carries out drafts: asks the owner where their yes is needed, refuses what must not be remembered."""
@@ -87,10 +91,9 @@ class Writer:
         draft = await asyncio.to_thread(make, caller.authority)
         if len(draft.after) > MAX_FILE:
             raise ToolError(f"That is too much for one file: {len(draft.after):,} bytes, the limit is {MAX_FILE:,}.")
-        added = await asyncio.to_thread(_added, draft) if draft.place.is_remembered else ""
-        if reason := await self._objection(draft.place, added, caller):
+        if reason := await self._objection(draft, caller):
             raise ToolError(f"{draft.place.name} was not changed: {reason}")
-        if draft.place.is_guarded or draft.place.is_opened or await self._needs_yes(draft.place, added, caller):
+        if draft.place.is_guarded or draft.place.is_opened or await self._needs_yes(draft, caller):
             await self._ask(draft, caller)
         if not await self._is_kept(draft, caller):
             await asyncio.to_thread(self.disk.replace, draft.place, draft.before, draft.after)
@@ -98,13 +101,13 @@ class Writer:
         done = f"{draft.done} Its line in the index: {line}" if line else draft.done
         return ToolResult(done, caller.authority.origin)  # it tells nothing that the turn did not hold already
 
-    async def _objection(self, place: Place, added: str, caller: Caller) -> str | None:
-        guard = self._remembering.guard
-        return await guard(place.inside, added, caller) if guard and place.is_remembered else None
+    async def _objection(self, draft: Draft, caller: Caller) -> str | None:
+        place, guard = draft.place, self._remembering.guard
+        return await guard(place.inside, draft.edit, caller) if guard and place.is_remembered else None
 
-    async def _needs_yes(self, place: Place, added: str, caller: Caller) -> bool:
-        needs_yes = self._remembering.needs_yes
-        return bool(needs_yes and place.is_remembered and await needs_yes(place.inside, added, caller))
+    async def _needs_yes(self, draft: Draft, caller: Caller) -> bool:
+        place, needs_yes = draft.place, self._remembering.needs_yes
+        return bool(needs_yes and place.is_remembered and await needs_yes(place.inside, draft.edit, caller))
 
     def _index_line(self, place: Place) -> str:
         on_note = self._remembering.on_note
@@ -116,7 +119,7 @@ class Writer:
         if keep is None or not place.is_versioned:
             return False
         try:
-            return await keep(place.inside, Edit(draft.before, draft.after), caller)
+            return await keep(place.inside, draft.edit, caller)
         except VersionError:
             raise changed_meanwhile(place) from None
 
@@ -125,7 +128,7 @@ class Writer:
         if caller.authority.role is not Role.OWNER:
             raise ToolError(f"Only the owner may have {name} changed.")
         change = await asyncio.to_thread(_preview, draft) or say("tools.only_bytes", caller.language)
-        if (length := len(await asyncio.to_thread(shown.escaped, change))) > MOST:
+        if (length := len(await asyncio.to_thread(escaped, change))) > MOST:
             raise ToolError(
                 f"{name} was not changed: the owner has to read all of it before they say yes, and {length:,} "
                 f"characters are too many, the limit is {MOST:,}. Make the change in several smaller ones."
@@ -237,12 +240,6 @@ def _lines(data: bytes | None) -> list[str]:
     is_windows = text.content.count("\r\n") == text.content.count("\n")
     lines = text.content.replace("\r\n", "\n").split("\n") if is_windows else text.content.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
-
-
-def _added(draft: Draft) -> str:
-    """What is new: a text that stood there before is not this writer's doing."""
-    before = set(_lines(draft.before))
-    return "\n".join(line for line in _lines(draft.after) if line not in before)
 
 
 def _preview(draft: Draft) -> str:

@@ -1,8 +1,8 @@
 import pytest
 
-from nanobot.memory.clean import cleaned, is_treacherous
 from nanobot.memory.secrets import refusal
 from nanobot.memory.tool_changes import objection
+from nanobot.text import cleaned, is_treacherous
 
 SECRETS = {
     "set up provider with key sk-test-" + "FAKE" * 10: "key",

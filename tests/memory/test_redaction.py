@@ -1,7 +1,7 @@
 import pytest
 
-from nanobot.memory.clean import cleaned
 from nanobot.memory.secrets import REDACTED, redact, refusal
+from nanobot.text import cleaned
 from tests.memory.test_guard import HARMLESS, SECRETS
 
 

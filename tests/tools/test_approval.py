@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nanobot.channels.text.discord import discord_parts
 from nanobot.channels.text.telegram import telegram_parts
-from nanobot.tools import shown
+from nanobot.text import escaped
 from nanobot.tools.approval import Approval, ApprovalRequest
 from tests.tools.desk import IN_GROUP, OWNER, Person
 
@@ -115,14 +115,14 @@ async def test_what_cannot_be_seen_is_written_out_and_told(hidden: str, seen: st
     ],
 )
 def test_what_people_write_stays_as_it_is(text: str) -> None:
-    assert shown.escaped(text) == text
+    assert escaped(text) == text
 
 
 @given(st.text(max_size=200), st.sampled_from([telegram_parts, discord_parts]))
 def test_on_every_platform_all_of_it_arrives(text: str, parts: object) -> None:
     request = command(f"begin {text} {'long ' * 1_500}end")
     asked = "".join("".join(part if isinstance(part, str) else part.text) for part in parts(request.whole("en")))  # type: ignore[operator]
-    assert _letters(shown.escaped(request.what)) in _letters(asked)
+    assert _letters(escaped(request.what)) in _letters(asked)
 
 
 def _letters(text: str) -> str:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nanobot.text import decode
 from nanobot.tools.disk import MAX_FILE, Disk
 from nanobot.tools.files import ReadFile
 from nanobot.tools.paths import Sandbox
-from nanobot.tools.text import decode
 from nanobot.workspace import Workspace
 from tests.tools.desk import Desk
 

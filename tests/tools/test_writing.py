@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.errors import ToolError
-from nanobot.ports import Caller
+from nanobot.ports import Caller, Edit
 from nanobot.tools.disk import MAX_FILE, Disk
 from nanobot.tools.edit import replace
 from nanobot.tools.paths import Sandbox
@@ -241,8 +241,8 @@ async def test_the_result_of_a_note_states_its_line_in_the_index(tmp_path: Path)
 
 @pytest.mark.parametrize("path", ["memory/x.md", "USER.md", "SOUL.md", "./user.md"])
 async def test_what_must_not_be_remembered_is_refused_with_the_reason(tmp_path: Path, path: str) -> None:
-    async def guard(path: PurePosixPath, added: str, caller: Caller) -> str | None:
-        return "it holds a password." if "hunter2" in added else None
+    async def guard(path: PurePosixPath, edit: Edit, caller: Caller) -> str | None:
+        return "it holds a password." if b"new: hunter2" in (edit.after or b"") else None
 
     desk = Desk(tmp_path, guard=guard)
     desk.put(path, "old: hunter2\nline\n")
@@ -253,14 +253,6 @@ async def test_what_must_not_be_remembered_is_refused_with_the_reason(tmp_path: 
     await desk.call("edit_file", path=path, old_text="line", new_text="harmless")
     await desk.call("write_file", path="letter.md", content="hunter2")
     assert (desk.root / path).read_text() == "old: hunter2\nharmless\n"
-
-
-async def test_a_nul_hides_nothing_from_whoever_looks_at_what_is_remembered(tmp_path: Path) -> None:
-    async def guard(path: PurePosixPath, added: str, caller: Caller) -> str | None:
-        return "it holds a password." if "hunter2" in added else None
-
-    desk = Desk(tmp_path, guard=guard)
-    assert "a password" in await desk.refusal("write_file", path="memory/x.md", content="\0\nnew: hunter2")
 
 
 async def test_two_writers_at_once_leave_one_whole_file(desk: Desk) -> None:

@@ -3,12 +3,12 @@
 import re
 from dataclasses import replace
 
-from nanobot.memory.clean import is_treacherous
 from nanobot.memory.dream.head import body_of
 from nanobot.memory.dream.limits import Limits
 from nanobot.memory.dream.proposals import Proposal
 from nanobot.memory.dream.refused import Refused
 from nanobot.memory.secrets import REDACTED, redact, refusal
+from nanobot.text import is_treacherous
 
 _OUR_MARK = re.compile(
     r"<\s*/?\s*(?:[a-z]+(?:_[a-z]+)+|context|quoted|episodes?|history|memory|system|assistant|user|tool|instructions?)"

@@ -1,0 +1,188 @@
+"""Text: decoded from the bytes of a file, in one canonical form for prompts and guards, made visible for people.
+
+Whatever a prompt carries and whatever a guard judges goes through `canonical`: both read the same text.
+"""
+
+import codecs
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_MARKS = (  # the longer one first: a UTF-32 mark begins like a UTF-16 one
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_BROKEN = re.compile("[\ud800-\udfff]")
+_BROKEN_RUN = re.compile("[\ud800-\udfff]+")
+_UNSHOWABLE = re.compile("[\ud800-\udfff\0]")
+_LOOKED_AT = 8_192  # bytes: who has a NUL in here without a mark is no text, as git has it
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A file's text. Bytes that are broken in UTF-8 are half surrogates in `content`, so that none is lost."""
+
+    content: str
+    encoding: str
+    mark: bytes = b""
+
+    def encode(self, content: str) -> bytes:
+        """Other content as bytes of the same kind. Raises UnicodeEncodeError for what the encoding lacks."""
+        errors = "surrogateescape" if self.encoding == "utf-8" else "strict"
+        return self.mark + content.encode(self.encoding, errors)
+
+    @property
+    def newline(self) -> str:
+        """How most of its lines end."""
+        return "\r\n" if self.content.count("\r\n") * 2 > self.content.count("\n") else "\n"
+
+    @property
+    def broken(self) -> int:
+        """How many bytes or characters could not be read."""
+        return _broken(self.content) + (self.content.count("\ufffd") if self.encoding != "utf-8" else 0)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the bytes can be written back as they were."""
+        return self.encoding == "utf-8" or not self.broken
+
+    @property
+    def canonical(self) -> str:
+        """The form in which a prompt carries it and a guard judges it; a broken byte is a mark."""
+        return canonical(_BROKEN_RUN.sub("\ufffd", self.content))
+
+    def lines(self) -> list[str]:
+        """What a reader is shown, line by line; broken bytes as a mark."""
+        lines = [line.removesuffix("\r") for line in _UNSHOWABLE.sub("\ufffd", self.content).split("\n")]
+        return lines[:-1] if lines[-1] == "" else lines
+
+
+def decode(data: bytes) -> Text | None:
+    """The text in a file's bytes, or None if they are no text."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            errors = "surrogateescape" if encoding == "utf-8" else "replace"
+            return Text(data[len(mark) :].decode(encoding, errors), encoding, mark)
+    if b"\0" in data[:_LOOKED_AT]:
+        return None
+    try:
+        return Text(data.decode("utf-8"), "utf-8")
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "surrogateescape")
+    beyond_ascii = sum(not char.isascii() for char in text)
+    if _broken(text) * 10 > beyond_ascii and (chinese := _chinese(data)) is not None:
+        return Text(chinese, "gb18030")
+    return Text(text, "utf-8")
+
+
+def _broken(text: str) -> int:
+    return sum(1 for _ in _BROKEN.finditer(text))
+
+
+def _chinese(data: bytes) -> str | None:
+    """The text if this is Chinese as older Windows programs write it.
+
+    Accented Latin letters can look like it, but decode to characters outside the common set.
+    """
+    try:
+        text = data.decode("gb18030")
+    except UnicodeDecodeError:
+        return None
+    beyond_ascii = [char for char in text if not char.isascii()]
+    common = sum(bool(char.encode("gb2312", "ignore")) for char in beyond_ascii)
+    return text if common * 10 >= len(beyond_ascii) * 9 and text.encode("gb18030") == data else None
+
+
+def canonical(text: str) -> str:
+    """Return the one form in which a text stands in a prompt and is judged: what a reader sees of it.
+
+    Composed letters (NFC), plain line ends, and no character that cannot be seen or that disguises others, but for
+    those that a script or an emoji needs.
+    """
+    text = _plain_blanks(text)
+    if not text.isascii() or _CONTROL.search(text):
+        text = "".join(char for char, is_unseen in _judged(text) if not is_unseen)
+    return unicodedata.normalize("NFC", text)
+
+
+def escaped(text: str) -> str:
+    """Write out each character that cannot be seen, or that disguises others, as in source code.
+
+    Lines, tabs, and blanks of the width of a letter stay. A byte that is no text is written \\xff.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_written_out(char) if is_unseen else char for char, is_unseen in _judged(text))
+
+
+def cleaned(text: str) -> str:
+    """Return the canonical form with no comment mark or token of a chat template in force."""
+    return _COMMENT.sub(_apart, _TEMPLATE.sub(_apart, canonical(text)))
+
+
+def narrow(text: str) -> str:
+    """Return the same text, character by character, with wide digits and letters as plain ones."""
+    return _WIDE.sub(lambda wide: chr(ord(wide[0]) - 0xFEE0), text)
+
+
+def is_treacherous(text: str) -> bool:
+    """Return whether a text holds what cannot be seen, or tokens of a chat template; line ends are neither."""
+    text = _plain_blanks(text)
+    return any(is_unseen for _, is_unseen in _judged(text)) or bool(_TEMPLATE.search(text))
+
+
+def _plain_blanks(text: str) -> str:
+    """Lines that end in one way, and blanks of one kind: those of typographers part words, too."""
+    return _BLANK.sub(" ", _LINE_ENDS.sub("\n", text))
+
+
+_LINE_ENDS = re.compile(r"\r\n?|[\u2028\u2029]")
+_BLANK = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_TEMPLATE = re.compile(
+    r"<(?=\|[^|<>\n]{1,40}\|>)|<(?=/?s>)|<(?=(?:start|end)_of_turn>)|\[(?=/?INST\])|<(?=</?SYS>>)", re.IGNORECASE
+)
+_COMMENT = re.compile(r"<(?=!--)|-(?=->)")
+_WIDE = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")  # the digits and letters of Chinese keyboards
+_UNSEEN = frozenset(("Cc", "Cf", "Co", "Cs", "Zl", "Zp", "Zs"))  # categories of Unicode that show nothing
+_BLANKS = re.compile(  # what shows nothing, or moves into what stands beside it, although its category is another one
+    "[\u034f\ufdd0-\ufdef\ufffe\uffff\U000e0000-\U000effff\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159]"
+)
+_AT_HOME = re.compile(  # joiners within words of the scripts that need them, and within one emoji
+    "(?<=[\u0600-\u109f])[\u200c\u200d](?=[\u0600-\u109f])"
+    "|(?<=[#*0-9\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff])\ufe0f"
+    "|(?<=[\ufe0f\u2600-\u27bf\U0001f000-\U0001faff])\u200d(?=[\u2190-\u2bff\U0001f000-\U0001faff])"
+)
+_ACCENTS = 4  # marks on one letter; a heap of them covers the lines around it
+_FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a]{2,8}\U000e007f")  # England, Scotland, Wales
+
+
+def _judged(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield each character, and whether it cannot be seen where it stands, or disguises others."""
+    at_home = {found.start() for found in _AT_HOME.finditer(text)}
+    at_home |= {place for flag in _FLAG.finditer(text) for place in range(*flag.span())}
+    accents = 0
+    for place, char in enumerate(text):
+        accents = accents + 1 if unicodedata.combining(char) else 0
+        is_unseen = unicodedata.category(char) in _UNSEEN or _BLANKS.match(char) or accents > _ACCENTS
+        yield char, bool(is_unseen) and char not in " \n\t\u3000" and place not in at_home
+
+
+def _written_out(character: str) -> str:
+    code = ord(character)
+    if character == "\r":
+        return "\\r"
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that could not be read
+        return f"\\x{code - 0xDC00:02x}"
+    if code <= 0xFF:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def _apart(match: re.Match[str]) -> str:
+    """A blank behind the first character leaves a mark readable and takes its force."""
+    return match[0] + " "
