@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from nanobot.errors import ConfigError
-from nanobot.workspace import is_hidden
+from nanobot.workspace import is_hidden, scope_of
 
 _SHELL = re.compile(r"[;&|<>()$`\\*?\[\]{}!#~^]|[^\S ]|[\x00-\x1f\x7f]")
 """What a shell would not pass on as it stands. A wrong alarm costs a question, a missed one a boundary."""
@@ -16,14 +16,18 @@ _ASSIGNMENT = re.compile(r"\w+\+?=")
 
 _DOES_MORE = {
     "find": "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls",
-    "git": "-c -C -O --config-env --exec --exec-path --ext-diff --git-dir --open-files-in-pager --output "
-    "--receive-pack --textconv --upload-pack --work-tree",
-    "rg": "--pre --hostname-bin",
+    "git": "-c -C -O -p -v --patch --verbose --config-env --exec --exec-path --ext-diff --git-dir "
+    "--open-files-in-pager --output --receive-pack --textconv --upload-pack --work-tree",
+    "grep": "-r -R -d -f --recursive --dereference-recursive --directories --file",
     "sort": "-o -T --compress-program --output --temporary-directory",
     "tar": "-F -I --checkpoint-action --info-script --new-volume-script --rmt-command --rsh-command --to-command "
     "--use-compress-program",
 }
-"""Options with which a program that looks harmless runs another, or writes where it is told."""
+"""Options with which a program that looks harmless runs another, writes where it is told, or prints what it was not
+pointed at."""
+
+_READ_ALL = frozenset(("rg", "ag", "ack"))
+"""Programs that read whatever is below the folder, the conversations of others included."""
 
 
 class AllowList:
@@ -44,7 +48,7 @@ class AllowList:
         """
         words = _words(command)
         for beginning in self._beginnings:
-            if words and words[: len(beginning)] == beginning:
+            if words and words[: len(beginning)] == beginning and words[0] not in _READ_ALL:
                 rest = words[len(beginning) :]
                 does_more = any(_is_any_of(word, _DOES_MORE.get(words[0], "").split()) for word in rest)
                 return None if does_more or any(_leads_away(word, folder, root) for word in rest) else words
@@ -82,9 +86,12 @@ def _is_any_of(word: str, options: Sequence[str]) -> bool:
 
 
 def _leads_away(word: str, folder: Path, root: Path) -> bool:
-    """Whether a word may name something outside of the folder, or hidden; also as an option's value."""
+    """Whether a word may name something outside of the folder, hidden or another's; also as an option's value."""
     for part in {word, word.rpartition("=")[2], re.sub(r"^-\w", "", word)}:
         path = Path(os.path.realpath(folder / part))
-        if not path.is_relative_to(folder) or is_hidden(PurePosixPath(path.relative_to(root))):
+        if not path.is_relative_to(folder):
+            return True
+        inside = PurePosixPath(path.relative_to(root))
+        if is_hidden(inside) or scope_of(inside) != scope_of(PurePosixPath(folder.relative_to(root), "x")):
             return True
     return False

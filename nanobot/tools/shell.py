@@ -30,7 +30,11 @@ _MOST_SHOWN = 40_000  # characters of output that a person is shown
 
 @dataclass(frozen=True, slots=True)
 class ExecPolicy:
-    """Who may run what, and for how many seconds. `allow`: beginnings of commands that run without a question."""
+    """Who may run what, and for how many seconds.
+
+    `allow`: beginnings of commands that run for an owner without a question. They are no member's: what harms nobody
+    may still print what is the owners'.
+    """
 
     owner: Rule = "ask"
     member: Rule = "deny"
@@ -39,7 +43,10 @@ class ExecPolicy:
 
     def rule(self, authority: Authority) -> Rule:
         """An owner who speaks in a group counts as a member there: commands reach all that is the owners'."""
-        return self.owner if authority.role is Role.OWNER and authority.scope.is_owner else self.member
+        return self.owner if self.is_for_owner(authority) else self.member
+
+    def is_for_owner(self, authority: Authority) -> bool:
+        return authority.role is Role.OWNER and authority.scope.is_owner
 
 
 class ExecArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -76,7 +83,8 @@ class Exec:
         if place is None:
             place = Place(self._disk.sandbox.root, folder_of(caller.authority.scope.name), in_workspace=True)
             await asyncio.to_thread(self._disk.make_folder, place)
-            words = await asyncio.to_thread(self._allowed.words, command, place.path, place.root)
+            if self._policy.is_for_owner(caller.authority):
+                words = await asyncio.to_thread(self._allowed.words, command, place.path, place.root)
         if words is None:  # in a folder that was opened for a conversation every command is asked about
             await self._permit(command, caller)
             words = ["/bin/sh", "-c", command]
@@ -120,14 +128,14 @@ class Exec:
         self._refused[caller.address.session_key] = (caller.turn, self._refusals(caller) + 1)
         if rule == "ask":
             raise ToolError("The person said no to this command. Do not try it another way; ask what they want.")
-        raise ToolError(f"This command may not be run here. {self._what_is_allowed()}")
+        raise ToolError(f"This command may not be run here. {self._what_is_allowed(caller.authority)}")
 
     def _refusals(self, caller: Caller) -> int:
         turn, count = self._refused.get(caller.address.session_key, ("", 0))
         return count if turn == caller.turn else 0
 
-    def _what_is_allowed(self) -> str:
-        if not self._allowed.entries:
+    def _what_is_allowed(self, authority: Authority) -> str:
+        if not (self._allowed.entries and self._policy.is_for_owner(authority)):
             return "No commands are allowed; use the other tools."
         return (
             f"Allowed are commands that begin with {', '.join(map(repr, self._allowed.entries))}, in plain words: "
