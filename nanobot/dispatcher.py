@@ -96,7 +96,7 @@ class Dispatcher:
                 await self._agent.keep(said, again=True)  # one that was put off stands there
 
     async def _run(self) -> None:
-        async with self._lanes.open(self._handle), asyncio.TaskGroup() as immediate:
+        async with self._lanes.open(self._handle, alone=self._bus.is_suspect), asyncio.TaskGroup() as immediate:
             while True:
                 message = await self._bus.receive()
                 try:
@@ -167,6 +167,10 @@ class Dispatcher:
 
     async def _at_once(self, message: InboundMessage, command: Command) -> None:
         """Those of a conversation in the order in which they came: what /remember saves, the next /memory shows."""
+        if self._bus.is_suspect(message):
+            async with self._lanes.alone():
+                await self._handle(message)
+            return
         if not command.in_order:
             await self._handle(message)
             return
@@ -223,6 +227,7 @@ class Dispatcher:
             await self._finish(work, None)
         elif cut == "put_off":
             self._put_off |= {message.id for message in work.messages}
+            await self._bus.rest(work.messages[0].address.session_key)
             self._lanes.put_back(work.messages)
             if work.turn:
                 work.turn.restart()  # what was shown of its answer is said anew
@@ -254,6 +259,8 @@ class Dispatcher:
 
     def _joins(self, message: InboundMessage, turn: Turn) -> bool:
         if self._bus.as_of_now(message) != message or message.authority != turn.caller.authority:  # another role by now
+            return False
+        if any(self._bus.is_suspect(each) for each in (message, *turn.inbound)):
             return False
         if message.corrects:
             return message.corrects in (other.id for other in turn.inbound)

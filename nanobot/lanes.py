@@ -23,7 +23,8 @@ class _Lane:
     at_work: InboundMessage | None = None  # what the task handles
     cut: Cut | None = None  # why the task is being cancelled, if that is not the end of the program
     held: bool = False  # what waits is not started before a new message comes
-    placed: bool = False  # what runs takes one of the places
+    places: int = 0  # that what runs takes
+    alone: bool = False  # what runs is to have nothing beside it
     aside: bool = False  # what runs waits for a person
 
 
@@ -31,7 +32,10 @@ class Lanes:
     """Each session's messages are handled one after the other, at most `parallel` sessions at once."""
 
     def __init__(self, *, parallel: int) -> None:
+        self._parallel = parallel
         self._places = asyncio.Semaphore(parallel)
+        self._taking_all = asyncio.Lock()  # two that each want all places would wait for each other
+        self._alone: Callable[[InboundMessage], bool] = lambda _: False
         self._lanes: dict[str, _Lane] = {}
         self._group = asyncio.TaskGroup()
         self._handle: Handle
@@ -39,12 +43,15 @@ class Lanes:
         self._stillness = 0  # how many want that nothing is handled
 
     @asynccontextmanager
-    async def open(self, handle: Handle) -> AsyncIterator[None]:
+    async def open(
+        self, handle: Handle, *, alone: Callable[[InboundMessage], bool] = lambda _: False
+    ) -> AsyncIterator[None]:
         """Handle messages while this is open; leaving it cancels what runs.
 
-        `handle` must not raise: what goes wrong with a message is its own to report.
+        While one is handled of which `alone` says so, none is in any other session. `handle` must not raise: what
+        goes wrong with a message is its own to report.
         """
-        self._handle = handle
+        self._handle, self._alone = handle, alone
         async with self._group:
             try:
                 yield
@@ -201,9 +208,11 @@ class Lanes:
 
     async def _run(self, key: str, lane: _Lane) -> None:
         while lane.waiting and not lane.held and not self._is_closed:
+            lane.alone = self._alone(lane.waiting[0])
             await self._take_place(lane)
             try:
-                if lane.waiting and not self._is_closed:  # while it waited for a place, they may have joined a turn
+                # while it waited for a place, they may have joined a turn, or been dropped
+                if lane.waiting and not self._is_closed and self._alone(lane.waiting[0]) <= lane.alone:
                     lane.at_work = lane.waiting.popleft()
                     await self._handle(lane.at_work)
             finally:
@@ -211,14 +220,34 @@ class Lanes:
                 self._leave_place(lane)
         self._ended(key, lane)
 
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """While this lasts, what is handled elsewhere has ended or waits for a person."""
+        lane = _Lane(alone=True)
+        try:
+            await self._take_place(lane)
+            yield
+        finally:
+            self._leave_place(lane)
+
     async def _take_place(self, lane: _Lane) -> None:
-        await self._places.acquire()
-        lane.placed = True
+        if not lane.alone:
+            await self._places.acquire()
+            lane.places = 1
+            return
+        async with self._taking_all:
+            try:
+                while lane.places < self._parallel:
+                    await self._places.acquire()
+                    lane.places += 1
+            except asyncio.CancelledError:
+                self._leave_place(lane)
+                raise
 
     def _leave_place(self, lane: _Lane) -> None:
-        if lane.placed:
-            lane.placed = False
+        for _ in range(lane.places):
             self._places.release()
+        lane.places = 0
 
     @property
     def _is_closed(self) -> bool:

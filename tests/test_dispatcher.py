@@ -239,6 +239,27 @@ async def test_a_command_that_takes_the_process_down_is_set_aside_in_the_end(tmp
         assert not bot.at_work.is_set()
 
 
+async def test_what_died_beside_others_is_answered_alone_and_only_the_deadly_one_is_set_aside(tmp_path: Path) -> None:
+    innocent = replace(said("hi"), address=Address("cli", "b"))
+
+    async def dies(model: LLM, *at_work: str) -> None:
+        async with spooled(tmp_path, model) as (bot, spool), asyncio.timeout(20):
+            await spool.publish(innocent)
+            await spool.publish(said("/slow"))
+            await bot.at_work.wait()
+            assert list(spool._begun) == list(at_work)
+            raise MemoryError
+
+    for _ in range(2):
+        with pytest.raises(MemoryError):
+            await dies(ScriptedLLM(HANG), "hi", "/slow")
+    with pytest.raises(MemoryError):
+        await dies(ScriptedLLM(says("Hello.")), "/slow")
+    async with spooled(tmp_path, ScriptedLLM()) as (_, spool):
+        assert [message.id for message in await spool.set_aside()] == ["/slow"]
+        assert (await hears(spool)).text == "Hello."
+
+
 async def test_what_may_be_done_once_is_not_done_again_after_the_process_ended_in_it(tmp_path: Path) -> None:
     async with spooled(tmp_path, ScriptedLLM(says("Hello."))) as (bot, spool):
         await spool.publish(said("/once"))

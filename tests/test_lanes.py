@@ -65,6 +65,43 @@ async def test_a_session_is_handled_in_order_while_others_go_on() -> None:
         assert not lanes.is_busy("cli:a")
 
 
+async def test_what_is_to_be_alone_begins_when_all_else_has_ended_and_nothing_begins_beside_it() -> None:
+    lanes, handle = Lanes(parallel=3), Recorder()
+    async with lanes.open(handle, alone=lambda message: "alone" in message.text):
+        for number, text in enumerate(["wait", "alone 1", "wait alone 2", "next"]):
+            lanes.put(message(text, chat=str(number)))
+        await settle()
+        assert handle.begun == ["wait"]
+        handle.release.set()
+        await settle()
+        await settle()
+        assert sorted(handle.done) == ["alone 1", "next", "wait", "wait alone 2"]
+        handle.release.clear()
+        lanes.put(message("wait alone 3", chat="x"))
+        lanes.put(message("late", chat="y"))
+        await settle()
+        assert handle.begun[-1] == "wait alone 3"
+        await lanes.stop("cli:x")
+        await settle()
+        assert handle.done[-1] == "late"
+
+
+async def test_what_waits_for_all_places_leaves_those_it_had_when_it_is_stopped() -> None:
+    lanes, handle = Lanes(parallel=2), Recorder()
+    async with lanes.open(handle, alone=lambda message: message.text == "alone"):
+        lanes.put(message("wait", chat="a"))
+        lanes.put(message("alone", chat="b"))
+        await settle()
+        await lanes.stop("cli:b")
+        lanes.put(message("other", chat="c"))
+        await settle()
+        assert handle.done == ["other"]
+        handle.release.set()
+        async with asyncio.timeout(5):
+            async with lanes.alone():
+                assert handle.busy == 0
+
+
 async def test_no_more_sessions_run_at_once_than_allowed() -> None:
     lanes, handle = Lanes(parallel=2), Recorder()
     async with lanes.open(handle):

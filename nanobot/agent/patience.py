@@ -57,6 +57,18 @@ class PatientBus:
             return await self._bus.begin(message)
         return 0
 
+    async def rest(self, session: str) -> None:
+        """What cannot be noted costs at most a place of its own for a turn."""
+        with suppress(StoreError):
+            await self._bus.rest(session)
+
+    async def resume(self, session: str) -> None:
+        with suppress(StoreError):
+            await self._bus.resume(session)
+
+    def is_suspect(self, message: InboundMessage) -> bool:
+        return self._bus.is_suspect(message)
+
     async def finish(self, done: Sequence[InboundMessage], answer: OutboundMessage | None) -> None:
         await self.patiently(lambda: self._bus.finish(done, answer))
 

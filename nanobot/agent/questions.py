@@ -87,21 +87,27 @@ class Questions:
         self._open: dict[str, _Question] = {}
 
     async def ask(self, caller: Caller, question: str, choices: Sequence[Button]) -> str:
-        async with self._aside(caller.address.session_key):
-            question_id = new_id()
-            asked = _Question(caller, question, choices, question_id)
-            async with self._recorded(asked):
-                message = OutboundMessage(
-                    id=question_id, address=caller.address, text=question, kind="question", buttons=tuple(choices)
-                )
-                self.cover(caller.address)
-                self._open[question_id] = asked
-                try:
-                    await self._bus.send(message)
-                    return await asked.answer
-                finally:
-                    del self._open[question_id]
-                    await to_the_end(self._settle(question_id, asked))
+        key = caller.address.session_key
+        async with self._aside(key):
+            await self._bus.rest(key)
+            answer = await self._answered(_Question(caller, question, choices, new_id()))
+        await self._bus.resume(key)
+        return answer
+
+    async def _answered(self, asked: _Question) -> str:
+        caller, question_id = asked.caller, asked.shown_as
+        async with self._recorded(asked):
+            message = OutboundMessage(
+                id=question_id, address=caller.address, text=asked.text, kind="question", buttons=tuple(asked.choices)
+            )
+            self.cover(caller.address)
+            self._open[question_id] = asked
+            try:
+                await self._bus.send(message)
+                return await asked.answer
+            finally:
+                del self._open[question_id]
+                await to_the_end(self._settle(question_id, asked))
 
     @asynccontextmanager
     async def _recorded(self, asked: _Question) -> AsyncIterator[None]:

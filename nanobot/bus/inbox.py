@@ -15,6 +15,9 @@ _log = logging.getLogger(__name__)
 MOST_DEATHS = 3
 """Processes that may die while they answer a message, before it is set aside."""
 
+SUSPECT = MOST_DEATHS - 1
+"""Deaths after which a message is answered with nothing beside it: only the last one, which it dies alone, counts."""
+
 
 def add(db: Connection, message: InboundMessage, at: float) -> bool:
     """Take a message in; False if its id is known."""
@@ -36,21 +39,47 @@ def after(db: Connection, number: int) -> tuple[int, InboundMessage] | None:
 
 
 def begin(db: Connection, message_id: str) -> int:
-    """A turn begins, and counts as dead until the process ends in order; in how many processes it had begun before."""
+    """A turn begins, and is at work from now on; in how many processes it had begun before."""
     id_key = key("in", message_id)
     row = db.execute("SELECT begun FROM inbound WHERE key = ?", (id_key,)).fetchone()
-    db.execute("UPDATE inbound SET begun = begun + 1, deaths = deaths + 1 WHERE key = ?", (id_key,))
+    db.execute("UPDATE inbound SET begun = begun + 1 WHERE key = ?", (id_key,))
+    work(db, [message_id])
     return int(row[0]) if row else 0
 
 
-def excuse(db: Connection, message_ids: Iterable[str]) -> None:
-    """The process ends in order, which is not the fault of the messages that it was answering."""
-    db.executemany("UPDATE inbound SET deaths = deaths - 1 WHERE key = ?", [(key("in", name),) for name in message_ids])
+def work(db: Connection, message_ids: Iterable[str]) -> None:
+    """They are at work: if the process dies now, it may be their doing."""
+    db.executemany("INSERT OR IGNORE INTO working (key) VALUES (?)", [(key("in", name),) for name in message_ids])
+
+
+def rest(db: Connection, message_ids: Iterable[str]) -> None:
+    """They are not at work: they wait for something, or the process ends in order."""
+    db.executemany("DELETE FROM working WHERE key = ?", [(key("in", name),) for name in message_ids])
+
+
+def charge(db: Connection) -> None:
+    """The process before this one died if something was at work in it: that is counted against what was.
+
+    Of several nobody knows which it was, so that makes each no more than a suspect. What is at work alone is set
+    aside by one death more.
+    """
+    ((number,),) = db.execute("SELECT count(*) FROM working JOIN inbound USING (key)").fetchall()
+    most = SUSPECT if number > 1 else MOST_DEATHS
+    db.execute("UPDATE inbound SET deaths = deaths + 1 WHERE deaths < ? AND key IN (SELECT key FROM working)", (most,))
+    db.execute("DELETE FROM working")
+
+
+def suspects(db: Connection) -> Sequence[str]:
+    """The ids of what is to be answered with nothing beside it."""
+    rows = db.execute("SELECT message FROM inbound WHERE deaths >= ? AND NOT is_aside", (SUSPECT,)).fetchall()
+    return [decode(raw, InboundMessage).id for (raw,) in rows]
 
 
 def remove(db: Connection, message_ids: Iterable[str]) -> None:
     """These are dealt with."""
-    db.executemany("DELETE FROM inbound WHERE key = ?", [(key("in", name),) for name in message_ids])
+    ids = list(message_ids)
+    rest(db, ids)
+    db.executemany("DELETE FROM inbound WHERE key = ?", [(key("in", name),) for name in ids])
 
 
 def set_aside(db: Connection, now: datetime) -> None:

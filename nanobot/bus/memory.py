@@ -32,6 +32,15 @@ class MemoryBus:
     async def begin(self, message: InboundMessage) -> int:
         return 0
 
+    async def rest(self, session: str) -> None:
+        """Nobody asks, after a death."""
+
+    async def resume(self, session: str) -> None:
+        """As `rest`."""
+
+    def is_suspect(self, message: InboundMessage) -> bool:
+        return False
+
     async def finish(self, done: Sequence[InboundMessage], answer: OutboundMessage | None) -> None:
         if answer is not None:
             await self.send(answer)

@@ -17,7 +17,7 @@ CREATE INDEX known_at ON known (at);
 CREATE TABLE inbound (  -- what is not answered yet
     number INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE, at REAL NOT NULL,
     begun INTEGER NOT NULL DEFAULT 0,     -- processes in which its turn began
-    deaths INTEGER NOT NULL DEFAULT 0,    -- those of them that did not end in order
+    deaths INTEGER NOT NULL DEFAULT 0,    -- of processes in which it was at work
     is_aside INTEGER NOT NULL DEFAULT 0,  -- it is not received any more
     message BLOB NOT NULL);
 CREATE TABLE outbound (  -- what is not delivered yet
@@ -31,6 +31,10 @@ CREATE TABLE preview (  -- of a turn's answer; without platform_id it is not kno
     number INTEGER PRIMARY KEY, turn BLOB NOT NULL, session TEXT NOT NULL, at REAL NOT NULL, platform_id TEXT);
 CREATE TABLE trouble (number INTEGER PRIMARY KEY, at REAL NOT NULL, trouble BLOB NOT NULL);
 CREATE TABLE mark (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+"""
+_WORKING = """
+CREATE TABLE IF NOT EXISTS working (  -- messages whose turns are at work; at a start, those that were at a death
+    key BLOB PRIMARY KEY) WITHOUT ROWID;
 """
 NAMES = ("known", "inbound", "outbound", "part", "preview", "trouble", "mark")
 CONTENT: dict[str, type[InboundMessage] | type[OutboundMessage] | type[Trouble]] = {
@@ -51,3 +55,4 @@ def make_tables(connection: sqlite3.Connection, path: Path) -> None:
         )
     if version == 0:
         connection.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
+    connection.execute(_WORKING)

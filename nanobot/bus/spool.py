@@ -48,13 +48,18 @@ class Spool:
         self._left_over: Sequence[tuple[str, Address]] = ()
         self._received = 0  # the number of the message that was received last
         self._begun: dict[str, int] = {}  # messages whose turns run, and how often they had begun before
+        self._sessions: dict[str, str] = {}  # of those
+        self._resting: set[str] = set()  # those of them that are not at work
+        self._suspects: Collection[str] = ()
 
     async def __aenter__(self) -> Self:
         """Open the file; see `open_file` for what becomes of a damaged one. Raises StoreError."""
         now = self._clock.now()
         await to_the_end(self._database.open(now))
         try:
-            self._left_over, waiting = await self._database.run(partial(_start, now=now))
+            waiting = await self._database.run(partial(_start, now=now))
+            self._left_over = await self._database.run(outbox.leave)
+            self._suspects = frozenset(await self._database.run(inbox.suspects))
         except BaseException:
             await to_the_end(self._database.close())
             raise
@@ -72,7 +77,7 @@ class Spool:
         """
         try:
             if not isinstance(error, Exception) or expected_in(error):
-                await to_the_end(self._database.run(partial(inbox.excuse, message_ids=list(self._begun))))
+                await to_the_end(self._database.run(partial(inbox.rest, message_ids=list(self._begun))))
         finally:
             await to_the_end(self._database.close())
 
@@ -111,15 +116,32 @@ class Spool:
 
     async def begin(self, message: InboundMessage) -> int:
         """See Bus. A process that ends in order is counted here too, but it sets nothing aside."""
-        return await to_the_end(self._begin(message.id))
+        return await to_the_end(self._begin(message.id, message.address.session_key))
 
-    async def _begin(self, message_id: str) -> int:
+    async def _begin(self, message_id: str, session: str) -> int:
+        if message_id in self._resting:
+            await self._database.run(partial(inbox.work, message_ids=[message_id]))
+            self._resting.discard(message_id)
         if message_id not in self._begun:
             _log.debug("message %s is to begin", message_id)
             before = await self._database.run(partial(inbox.begin, message_id=message_id))
             _log.debug("message %s has begun, the %d. time", message_id, before + 1)
-            self._begun[message_id] = before
+            self._begun[message_id], self._sessions[message_id] = before, session
         return self._begun[message_id]
+
+    async def rest(self, session: str) -> None:
+        await to_the_end(self._rest([name for name, key in self._sessions.items() if key == session]))
+
+    async def _rest(self, ids: Sequence[str]) -> None:
+        await self._database.run(partial(inbox.rest, message_ids=ids))
+        self._resting.update(ids)
+
+    async def resume(self, session: str) -> None:
+        for name in [name for name in self._resting if self._sessions.get(name) == session]:
+            await to_the_end(self._begin(name, session))
+
+    def is_suspect(self, message: InboundMessage) -> bool:
+        return message.id in self._suspects
 
     async def finish(self, done: Sequence[InboundMessage], answer: OutboundMessage | None) -> None:
         """See Bus. Of an answer with a known id only the messages are finished."""
@@ -138,6 +160,8 @@ class Spool:
         _log.debug("%s is finished", ", ".join(ids))
         for name in ids:
             self._begun.pop(name, None)
+            self._sessions.pop(name, None)
+            self._resting.discard(name)
         if answer is not None and is_new:
             self._lines[answer.address.channel].add(answer)
 
@@ -317,11 +341,12 @@ class Spool:
         return count
 
 
-def _start(db: Connection, now: datetime) -> tuple[Sequence[tuple[str, Address]], Sequence[outbox.Waiting]]:
-    """Set aside what keeps killing the process; the previews that are left of others, and what is to be delivered."""
+def _start(db: Connection, now: datetime) -> Sequence[outbox.Waiting]:
+    """Set aside what keeps killing the process; what is to be delivered."""
     _prune(db, now.timestamp())
+    inbox.charge(db)
     inbox.set_aside(db, now)
-    return outbox.leave(db), outbox.waiting(db, now.timestamp())
+    return outbox.waiting(db, now.timestamp())
 
 
 def _prune(db: Connection, at: float) -> None:

@@ -46,10 +46,22 @@ class Bus(Protocol):
         ...
 
     async def begin(self, message: InboundMessage) -> int:
-        """Its turn begins; returns how often it had begun before, in processes that died in it.
+        """Its turn begins, and is at work; returns how often it had begun before, in processes that died in it.
 
         A message whose turns keep dying with the process is set aside at a next start.
         """
+        ...
+
+    async def rest(self, session: str) -> None:
+        """What has begun in a session is not at work any more, since it waits: a death is none of its doing."""
+        ...
+
+    async def resume(self, session: str) -> None:
+        """It is at work again."""
+        ...
+
+    def is_suspect(self, message: InboundMessage) -> bool:
+        """Whether it may be what killed processes before this one: nothing is to be at work beside it."""
         ...
 
     async def finish(self, done: Sequence[InboundMessage], answer: OutboundMessage | None) -> None:

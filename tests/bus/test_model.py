@@ -92,14 +92,17 @@ class Naive:
         self.previews = [each for each in self.previews if each[:2] != gone]
 
     def end(self, *, in_order: bool) -> None:
+        most = 2 if sum(each.running for each in self.said) > 1 else 3
         for each in self.said:
-            each.deaths += each.running and not in_order
+            each.deaths += each.running and not in_order and each.deaths < most
             each.received = each.running = False
             if each.deaths >= 3 and not each.aside:
                 each.aside = True
                 self.troubles.append(each.message.id)
         for sent in self.sent:
             sent.out = False
+        waits = {sent.message.turn for sent in self.sent}
+        self.previews = [each for each in self.previews if each[2] is None or each[0] in waits]
 
 
 class SpoolMachine(RuleBasedStateMachine):

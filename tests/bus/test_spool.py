@@ -265,6 +265,42 @@ class TestMessagesThatKill:
             assert (await handed(spool)).message == answer("I could not")
             assert len((await spool.backlog()).troubles) == 1
 
+    async def test_what_died_side_by_side_is_suspected_and_only_what_dies_alone_is_set_aside(
+        self, path: Path, clock: FakeClock
+    ) -> None:
+        for died in range(5):
+            async with killed(path, clock) as spool:
+                messages = [said("poison"), replace(said("fine", OTHER), id="fine"), said("waits for its turn")]
+                for message in messages:
+                    await spool.publish(message)
+                assert [spool.is_suspect(message) for message in messages] == [died >= 2, died >= 2, False]
+                for message in messages[:2]:
+                    await spool.begin(message)
+        async with killed(path, clock) as spool:
+            assert await spool.set_aside() == []
+            await spool.begin(messages[0])
+        async with killed(path, clock) as spool:
+            assert await spool.set_aside() == [messages[0]]
+            await spool.begin(messages[1])
+            await spool.finish([messages[1]], None)
+        async with killed(path, clock) as spool:
+            assert await received(spool) == ["waits for its turn"]
+
+    async def test_what_waits_for_a_person_has_killed_nobody(self, path: Path, clock: FakeClock) -> None:
+        for _ in range(4):
+            async with killed(path, clock) as spool:
+                await spool.publish(said("asks"))
+                await spool.begin(said("asks"))
+                await spool.rest(ADDRESS.session_key)
+        for died in range(3):
+            async with killed(path, clock) as spool:
+                assert spool.is_suspect(said("asks")) == (died == 2)
+                await spool.begin(said("asks"))
+                await spool.rest(ADDRESS.session_key)
+                await spool.resume(ADDRESS.session_key)
+        async with killed(path, clock) as spool:
+            assert await spool.set_aside() == [said("asks")]
+
     async def test_an_orderly_end_is_not_the_fault_of_the_message(self, path: Path, clock: FakeClock) -> None:
         for before in range(5):
             async with Spool(path, clock) as spool:
