@@ -120,7 +120,8 @@ class Dispatcher:
         elif (command := self._command(message)) and command[0].immediate:
             immediate.create_task(self._at_once(message, command[0]))
         elif message.answers is not None:
-            await self._bus.finish([message], self._says(message, "command.question_over", failed=True))
+            over = self._questions.over(message, self._language(message))
+            await self._bus.finish([message], notice(message, Answer(over, failed=True)))
         elif self._offers.left(message, newest):
             await self._bus.finish([message], self._says(message, "command.left"))
         elif command is None and (typed := self._questions.answer_typed(message)):

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ log = logging.getLogger(__name__)
 Aside = Callable[[str], AbstractAsyncContextManager[None]]
 
 _NO = "no"
+_REMEMBERED = 200
+"""Questions that are over of which a further press is told what came."""
 
 
 @dataclass(slots=True)
@@ -85,6 +88,7 @@ class Questions:
         self._conversations = conversations
         self._aside = aside
         self._open: dict[str, _Question] = {}
+        self._outcomes: OrderedDict[str, str] = OrderedDict()  # of the newest ones that are over
 
     async def ask(self, caller: Caller, question: str, choices: Sequence[Button]) -> str:
         key = caller.address.session_key
@@ -123,6 +127,9 @@ class Questions:
     async def _settle(self, question_id: str, asked: _Question) -> None:
         """Have its buttons taken away. Where that cannot be written down, the next start does it."""
         caller, text = asked.caller, asked.outcome()
+        self._outcomes[question_id] = text
+        if len(self._outcomes) > _REMEMBERED:
+            self._outcomes.popitem(last=False)
         try:
             await self._bus.send(_settles(question_id, caller.address, text))
         except StoreError as error:
@@ -143,6 +150,15 @@ class Questions:
         if question.may_be_answered_by(message):
             question.answer.set_result(message.text)
         return True
+
+    def over(self, message: InboundMessage, language: Language) -> str:
+        """A sentence for a button that is pressed when its question is over: what came of that, if it is known."""
+        name = message.answers or ""
+        question = self._open.get(name)
+        outcome = question.outcome() if question and question.answer.done() else self._outcomes.get(name)
+        if outcome is None:
+            return say("command.question_over", language)
+        return say("command.question_became", language, outcome=outcome)
 
     def answer_typed(self, message: InboundMessage) -> Typed | None:
         """Take typed words for a button; None if nothing waits for them there, or they say anything else.

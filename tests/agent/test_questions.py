@@ -83,6 +83,21 @@ async def test_whoever_caused_a_question_answers_it_where_it_was_asked(tmp_path:
         assert await question.asking == "yes"
 
 
+@pytest.mark.parametrize(("value", "became"), [("yes", "✓ Yes"), ("no", "✗ No")])
+async def test_a_second_press_says_what_came_of_it(tmp_path: Path, value: str, became: str) -> None:
+    async with asked(tmp_path, MEMBER) as question:
+        again = InboundMessage(
+            id="2", address=GROUP, sender=Sender("ada"), authority=MEMBER, text="yes", answers=question.question.id
+        )
+        assert question.press("ada", MEMBER, value=value)
+        at_once = question.questions.over(again, "en")
+        await question.asking
+        assert not question.press("ada", MEMBER)
+        assert became in at_once
+        assert question.questions.over(again, "en") == at_once
+        assert "nothing any more" in question.questions.over(replace(again, answers="of an earlier process"), "en")
+
+
 async def test_an_owner_may_answer_for_anybody(tmp_path: Path) -> None:
     async with asked(tmp_path, MEMBER) as question:
         assert question.press("olga", OWNER, value="no")

@@ -1,6 +1,7 @@
 """Buttons under messages: Telegram hands back at most 64 bytes of a choice, so what stands behind it is kept here."""
 
 import hashlib
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,9 @@ from nanobot.ports import Bookmarks
 
 _PREFIX = "telegram:keyboard:"
 _CHOSEN = "chosen"
+_REMEMBERED = 200
+"""Choices that are over of which a further press is told what came, though the screen does not show it yet."""
+
 _ROW = 24
 """Characters of labels that stand well side by side on a phone."""
 
@@ -39,6 +43,7 @@ class Keyboards:
 
     def __init__(self, bookmarks: Bookmarks) -> None:
         self._bookmarks = bookmarks
+        self._outcomes: OrderedDict[str, str] = OrderedDict()  # of the newest ones that are over
 
     async def offer(
         self, question: str, buttons: Sequence[Button], *, holds_up_a_turn: bool
@@ -64,19 +69,37 @@ class Keyboards:
             return None
         return Choice(offer.answers, offer.values[int(number)], offer.holds_up_a_turn)
 
-    async def close(self, data: str) -> None:
+    async def close(self, data: str, keyboard: InlineKeyboardMarkup | None) -> None:
         """The choice was made. Raises StoreError."""
-        await self._bookmarks.mark(_PREFIX + data.partition(":")[0], "")
+        name = data.partition(":")[0]
+        self._over(name, _label(marked(keyboard, data)))
+        await self._bookmarks.mark(_PREFIX + name, "")
 
-    async def close_question(self, question: str) -> None:
-        """Nobody waits for the choice any more. Raises StoreError."""
+    async def close_question(self, question: str, became: str) -> None:
+        """Nobody waits for the choice any more, and this came of it. Raises StoreError."""
+        self._over(_name(question), became)
         await self._bookmarks.mark(_PREFIX + _name(question), "")
+
+    def became(self, data: str, keyboard: InlineKeyboardMarkup | None) -> str:
+        """In a word or two, what came of a choice that is over; "" if it is not known any more."""
+        return self._outcomes.get(data.partition(":")[0], "") or _label(keyboard)
+
+    def _over(self, name: str, became: str) -> None:
+        self._outcomes[name] = became
+        if len(self._outcomes) > _REMEMBERED:
+            self._outcomes.popitem(last=False)
 
 
 def marked(keyboard: InlineKeyboardMarkup | None, data: str) -> InlineKeyboardMarkup | None:
     """What stands under a question once this was chosen."""
     keys = [key for row in keyboard.inline_keyboard for key in row if key.callback_data == data] if keyboard else []
     return outcome(f"✓ {keys[0].text}") if keys else None
+
+
+def _label(keyboard: InlineKeyboardMarkup | None) -> str:
+    """The outcome that stands under a question; "" if there are choices, or nothing."""
+    keys = [key for row in keyboard.inline_keyboard for key in row] if keyboard else []
+    return keys[0].text if len(keys) == 1 and keys[0].callback_data == _CHOSEN else ""
 
 
 def outcome(text: str) -> InlineKeyboardMarkup:

@@ -42,11 +42,13 @@ class Presses:
         choice = await self._keyboards.chosen(data)
         if choice is None:
             where = address(await self._moved.original(question.chat_id), question)
-            await self._done(press.answer(say("telegram.choice_over", self._house.language(where))))
+            language, became = self._house.language(where), self._keyboards.became(data, question.reply_markup)
+            over = say("telegram.choice_made", language, outcome=became) if became else ""
+            await self._done(press.answer(over or say("telegram.choice_over", language)))
             return
         may_wait = choice.holds_up_a_turn and not is_private(question)  # not everybody in a group may decide
         if await self._publishes(press, question, choice) and not may_wait:
-            await self._keyboards.close(data)
+            await self._keyboards.close(data, question.reply_markup)
             await self._done(question.edit_reply_markup(marked(question.reply_markup, data)))
         await self._done(press.answer())
 

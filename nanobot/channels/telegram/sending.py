@@ -84,7 +84,7 @@ class Sending:
                 raise
 
     async def settle(self, message: OutboundMessage, platform_id: str) -> None:
-        await self._keyboards.close_question(message.settles or "")
+        await self._keyboards.close_question(message.settles or "", message.text)
         chat, number = placed(platform_id)
         request = self._api.bot.edit_message_reply_markup(chat, number, reply_markup=outcome(message.text))
         await self._change(request)

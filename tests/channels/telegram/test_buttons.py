@@ -79,7 +79,21 @@ async def test_only_the_first_choice_counts_and_the_others_are_told(scene: Scene
         third = ada.presses(question, "No")
         await scene.nothing_more()
 
-    assert scene.world.presses[second] == scene.world.presses[third] == "This choice is over."
+    assert scene.world.presses[second] == scene.world.presses[third] == "This choice is over: ✓ Yes"
+
+
+async def test_a_press_on_what_came_of_a_question_says_it_also_after_a_restart(scene: Scene) -> None:
+    ada = scene.owner()
+    question = await ask(scene)
+    ada.presses(question, "Yes")
+    async with scene.listening():
+        await scene.hears()
+        await scene.nothing_more()
+    await scene.reborn()
+    again = ada.presses(question, "✓ Yes")
+    async with scene.listening():
+        await scene.nothing_more()
+    assert scene.world.presses[again] == "This choice is over: ✓ Yes"
 
 
 async def test_strangers_choose_nothing(scene: Scene) -> None:
@@ -161,7 +175,7 @@ async def test_a_question_that_is_over_has_no_buttons_any_more_but_says_what_cam
     press = ada.presses(question, "Yes")
     async with scene.listening():
         await scene.nothing_more()
-    assert scene.world.presses[press] == "This choice is over."
+    assert scene.world.presses[press] == "This choice is over: ✗ Over"
 
 
 async def test_whose_decision_it_is_in_a_group_is_not_known_here_so_that_the_buttons_stay(scene: Scene) -> None:
