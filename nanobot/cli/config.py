@@ -2,7 +2,7 @@
 
 import argparse
 
-from nanobot.cli.settings import config_path_of, idle_words, language_here, loaded_of
+from nanobot.cli.settings import config_path_of, home_of, idle_words, language_here, loaded_of
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -27,10 +27,17 @@ def show(args: argparse.Namespace) -> int:
 
 
 def check(args: argparse.Namespace) -> int:
+    from nanobot.config import chosen, presets
     from nanobot.config.describing import unset_variables
+    from nanobot.config.presets import why_unasked
+    from nanobot.errors import ConfigError
     from nanobot.i18n import say
 
-    loaded = loaded_of(args)
+    loaded, home = loaded_of(args), home_of(args)
+    known = presets(loaded.config, home)
+    unasked = [why_unasked(known[name]) for name in (chosen(loaded.config, home), *loaded.config.fallbacks)]
+    if all(unasked):  # nobody would be answered
+        raise ConfigError(unasked[0])
     language = language_here(loaded.config.language)
     sentence = "doctor.config_ok" if loaded.path.exists() else "doctor.config_none"
     print(say(sentence, language, path=loaded.path))

@@ -213,13 +213,13 @@ def _look_at_preset(preset: "ModelPreset") -> "Iterable[Finding]":
     from pathlib import Path
 
     from nanobot.config import EMBEDDED
-    from nanobot.config.kinds import UnsetSecret
+    from nanobot.config.presets import why_unasked
     from nanobot.llm.endpoint import Endpoint
     from nanobot.ops.checks import endpoint, engine
     from nanobot.ops.doctor import problem
 
-    if isinstance(preset.api_key, UnsetSecret):
-        return [problem("doctor.model_key_unset", error=preset.api_key.sentence)]
+    if unset := why_unasked(preset):
+        return [problem("doctor.model_key_unset", error=unset)]
     if preset.base_url and preset.model:
         way = Endpoint(base_url=preset.base_url)
         at = endpoint.Endpoint(

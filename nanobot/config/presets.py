@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 
+from nanobot.config.kinds import UnsetSecret
 from nanobot.config.models import ModelPreset
 from nanobot.config.paths import EMBEDDED
 from nanobot.config.tree import Config
@@ -33,6 +34,12 @@ def chosen(config: Config, home: Home) -> str:
     if (name := _used(home)) in presets(config, home):
         return name
     return next(iter(config.models), EMBEDDED)
+
+
+def why_unasked(preset: ModelPreset) -> str:
+    """Which variable with a secret of the preset is not set here; "" if it can be asked."""
+    secrets = (preset.api_key, *preset.extra_headers.values())
+    return next((secret.sentence for secret in secrets if isinstance(secret, UnsetSecret)), "")
 
 
 def use_model(home: Home, name: str) -> None:

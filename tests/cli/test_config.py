@@ -82,9 +82,32 @@ def test_check_says_whether_it_can_be_used(config: Path, capsys: pytest.CaptureF
     assert said.err == f"nanobot: {config}: language on line 1 must be auto, en or zh; it is 'de'\n"
 
 
-def test_keys_that_are_set_and_have_no_effect_yet_are_named_wherever_one_might_rely_on_them(
-    config: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("secret", ["api_key: '${NO_SUCH_KEY}'", "extra_headers: {X-Key: 'a${NO_SUCH_KEY}'}"])
+def test_a_model_that_cannot_be_asked_here_is_nothing_that_can_be_used(
+    config: Path, capsys: pytest.CaptureFixture[str], secret: str
 ) -> None:
+    main_ = f"main: {{base_url: 'http://127.0.0.1:9/v1', model: m, {secret}}}"
+    spare = "spare: {base_url: 'http://127.0.0.1:9/v1', model: m}"
+    config.write_text(f"models:\n  {main_}\nlanguage: en\n")
+    assert main(["config", "check"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(f"nanobot: {config}: models.main.")
+    assert "on line 2 uses ${NO_SUCH_KEY}, but the environment has no NO_SUCH_KEY" in said.err
+
+    config.write_text(f"models:\n  {main_}\n  {spare}\nfallbacks: [spare]\nlanguage: en\n")
+    assert main(["config", "check"]) == 0
+    said = capsys.readouterr()
+    assert "can be used" in said.out
+    assert "models.main." in said.out
+    config.write_text(f"models:\n  {main_}\n  {spare}\nmodel: spare\nlanguage: en\n")
+    assert main(["config", "check"]) == 0
+
+
+def test_keys_that_are_set_and_have_no_effect_yet_are_named_wherever_one_might_rely_on_them(
+    config: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
     config.write_text(
         "models: {mine: {base_url: 'http://127.0.0.1:9/v1', model: m, attempts: 1, price: {input: 1}}}\n"
         "limits: {total: {cost_per_day: 2}}\ntools: {web: {search: off}, exec: {owner: ask}}\n"
