@@ -124,6 +124,11 @@ def cleaned(text: str) -> str:
     return _COMMENT.sub(_apart, _TEMPLATE.sub(_apart, canonical(text)))
 
 
+def as_name(text: str) -> str:
+    """Return a name that people gave themselves, as a model may read it: one line, which imitates no id and no mark."""
+    return " ".join(canonical(text).translate(_BRACKETS).split())[:_LONGEST_NAME]
+
+
 def narrow(text: str) -> str:
     """Return the same text, character by character, with wide digits and letters as plain ones."""
     return _WIDE.sub(lambda wide: chr(ord(wide[0]) - 0xFEE0), text)
@@ -140,6 +145,8 @@ def _plain_blanks(text: str) -> str:
     return _BLANK.sub(" ", _LINE_ENDS.sub("\n", text))
 
 
+_BRACKETS = str.maketrans("([{<（［【〈)]}>）］】〉:：", "‹‹‹‹‹‹‹‹››››››››··")
+_LONGEST_NAME = 80
 _LINE_ENDS = re.compile(r"\r\n?|[\u2028\u2029]")
 _BLANK = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")

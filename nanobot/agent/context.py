@@ -17,6 +17,7 @@ from nanobot.memory.section import fenced
 from nanobot.memory.shelves import KEPT, Shelf, Shelves
 from nanobot.messages import InboundMessage, Quote
 from nanobot.ports import Clock, Document, Documents, ModelInfo
+from nanobot.text import as_name
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
 
@@ -126,12 +127,12 @@ class ContextBuilder:
     def runtime(self, message: InboundMessage) -> str:
         """The blocks in front of a message: when, where and by whom it was said, and what it quotes."""
         now = self._clock.now()
-        where = message.address
+        where, name = message.address, as_name(message.sender.name) or "unknown name"
         rows = [
             f"time: {now:%Y-%m-%d %A %H:%M} {now:%z} ({now.tzinfo})",
             f"channel: {where.channel}, chat {where.chat}" + (f", topic {where.topic}" if where.topic else ""),
-            *([f"group: {message.chat_title}"] if message.chat_title else []),
-            f"sender: {message.sender.name or 'unknown name'} (id {message.sender.id}, {message.authority.role})",
+            *([f"group: {as_name(message.chat_title)}"] if message.chat_title else []),
+            f"sender: {name} (id {message.sender.id}, {message.authority.role})",
             *_remarks(message),
         ]
         return "\n".join(["<context>", *map(_one_line, rows), "</context>", *map(quoted, message.quotes)])
@@ -210,8 +211,9 @@ def _remarks(message: InboundMessage) -> Iterator[str]:
 
 def quoted(quote: Quote) -> str:
     """A text of somebody else as the model is shown it."""
-    of = "" if quote.how in ("file", "command") else "by "
-    by = f" {of}{_one_line(quote.by)}" if quote.by else ""
+    is_path = quote.how in ("file", "command")
+    by = f" {_one_line(quote.by)}" if is_path else f" by {as_name(quote.by)}"
+    by = by if quote.by else ""
     return fenced("quoted", f"[{quote.how}{by}]\n{quote.text}")
 
 

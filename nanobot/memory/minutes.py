@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from nanobot.authority import Origin, least
 from nanobot.memory.secrets import redact
 from nanobot.messages import Quote
+from nanobot.text import as_name
 from nanobot.transcript import Message
 
 FROM_TOOL = 300
@@ -104,11 +105,11 @@ def _speaker(message: Message, tool: str) -> str:
 def _name(message: Message) -> str:
     if message.sender is None:
         return "user"
-    return f"{_one_line(message.sender.name) or 'user'} ({_one_line(message.sender.id)})"
+    return f"{redact(as_name(message.sender.name)) or 'user'} ({_one_line(message.sender.id)})"
 
 
 def _quoted(quote: Quote) -> str:
-    return f"([quoted] {_one_line(quote.by) or 'somebody else'}: {shortened(_harmless(quote.text), QUOTED)})"
+    return f"([quoted] {redact(as_name(quote.by)) or 'somebody else'}: {shortened(_harmless(quote.text), QUOTED)})"
 
 
 def _harmless(text: str) -> str:

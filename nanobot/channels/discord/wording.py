@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 
+from nanobot.text import as_name
+
 _CODE_OR_MENTION = re.compile(
     r"(?P<code>```.*?```|``.+?``|`[^`\n]+`|\\<)"
     r"|<@!?(?P<user>\d+)>|<@&(?P<role>\d+)>|<#(?P<channel>\d+)>|<a?:(?P<emoji>\w+):\d+>",
@@ -55,10 +57,10 @@ def _without_call(content: str, names: Names) -> str:
 def _shown(names: Names) -> Callable[[re.Match[str]], str]:
     def show(match: re.Match[str]) -> str:
         if user := match["user"]:
-            known = names.my_name if user == names.me else names.users.get(user)
+            known = as_name(names.my_name if user == names.me else names.users.get(user, ""))
             return f"@{known} ({user})" if known else f"@({user})"
         if role := match["role"]:
-            return f"@{names.roles.get(role) or role}"
+            return f"@{as_name(names.roles.get(role, '')) or role}"
         if channel := match["channel"]:
             return f"#{names.channels.get(channel) or channel}"
         return f":{match['emoji']}:" if match["emoji"] else match["code"]
