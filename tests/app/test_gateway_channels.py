@@ -11,7 +11,7 @@ import pytest
 from nanobot.workspace import Home, Workspace
 from tests.fakes.discord_server import FakeDiscord
 from tests.fakes.gateway import GatewayProcess, configure, nanobot
-from tests.fakes.openai_answers import say
+from tests.fakes.openai_answers import Hang, Pause, beginning, say
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.telegram_server import FakeTelegram
 
@@ -46,6 +46,33 @@ async def test_a_stranger_on_telegram_becomes_the_owner_and_is_answered(model: F
             assert await gateway.stop() == 0
         assert telegram.world.chat(42).shown[-1] == "You said apple."
         assert telegram.token not in gateway.log() + gateway.said
+
+
+@pytest.mark.slow
+async def test_what_a_killed_gateway_showed_growing_is_gone_after_the_next_start_also_when_the_turn_is_stopped(
+    model: FakeOpenAI, private_home: Path
+) -> None:
+    async with FakeTelegram() as telegram:
+        says = {"token": telegram.token, "api_base": telegram.api_base, "owners": ["42"]}
+        configure(private_home, model.base_url, telegram=says)
+        more = beginning(" then stops", Hang()).parts
+        model.otherwise = lambda body: beginning("Half of a sentence that goes on and", Pause(1.5), *more)
+        ada = telegram.world.person(42, "Ada")
+        async with GatewayProcess(private_home):
+            asked = ada.says("go")
+            await telegram.called("editMessageText")  # so the next process knows of what was sent
+        [half] = ada.chat.by_bot
+        async with GatewayProcess(private_home) as gateway:
+            await telegram.called("sendMessage", 2)
+            assert half.is_deleted
+            await telegram.called("editMessageText", 2)
+            ada.says("/stop")
+            await telegram.called("sendMessage", 3)
+            assert await gateway.stop() == 0
+        anew = ada.chat.by_bot[0]
+        assert anew.text.startswith("Half of a sentence")
+        assert "I stopped here" in anew.text
+        assert anew.data["reply_to_message"]["message_id"] == asked.id
 
 
 async def test_an_owner_on_discord_is_answered(model: FakeOpenAI, private_home: Path) -> None:
