@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 OK = 200
 NOT_OK = 503
-_PATH = re.compile(r"(?<![\w:/.])(?:~?/|[A-Za-z]:\\)[^\s:;,'\"()]+")  # of a file; an address on the web is none
+_ROOT, _NAME = r"(?:~?/|\.{1,2}/|[A-Za-z]:\\)", r"[^\s:;,'\"()]"
+_PATH = re.compile(
+    rf"(['\"]){_ROOT}.*?\1"
+    rf"|(?<![\w:/.]){_ROOT}{_NAME}+(?:(?:\s{_NAME}+){{0,2}}?\s{_NAME}*[/\\]{_NAME}*)*"  # names may hold blanks
+)
+"""Of a file; an address on the web is none."""
 
 
 class HealthError(NanobotError):

@@ -15,6 +15,9 @@ from nanobot.ports.gateway import ChannelState, GatewayState
         ("/home/ada/bot/.nanobot/spool.db could not be written: disk is full", "… could not be written: disk is full"),
         ("spool (~/bot/spool.db) is locked", "spool (…) is locked"),
         ("https://api.example.com/v1 answered 502", "https://api.example.com/v1 answered 502"),
+        ("/home/ada/my own bot/.nanobot/spool.db is locked: wait", "… is locked: wait"),
+        ("[Errno 2] No such file or directory: '/home/ada b/c d'", "[Errno 2] No such file or directory: …"),
+        ("../bot/spool.db could not be read at 127.0.0.1:80", "… could not be read at 127.0.0.1:80"),
         ("network", "network"),
     ],
 )
