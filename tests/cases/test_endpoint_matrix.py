@@ -289,6 +289,8 @@ async def window(talk: Talk) -> None:
     assert max(len(json.dumps(messages)) for messages in talk.taken) < 50_000
     assert (await talk.ask("good night")).text == "Noted, 9."
     assert in_order(talk.taken[-1], "Noted, 8.", "good night")
+    summarised = await talk.ask("/compact")  # also waits for the summary of what left the window
+    assert not summarised.failed, summarised.text
     assert len(told_of) == (talk.personality is OLLAMA)
     assert all("only about 4096 tokens" in words for words in told_of)
 
