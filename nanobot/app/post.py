@@ -76,6 +76,7 @@ class Post:
             bot=status.bot,
             since=status.since,
             trouble=trouble.rstrip("."),
+            waiting=status.waiting,
             flow=flow_of(self._deliverer.status(), self._clock.now()),
         )
 

@@ -45,7 +45,7 @@ class ChannelState:
     `bot` is the bot's name there, once known, `how` the way in which it listens, `since` the time from which it
     has been up; `trouble` an Obstacle or a sentence without its dot, "" if all is well; `flow` is how it goes with
     what is to be delivered. Of the disk, `since` is the time from which it has been in trouble, and `refused` counts
-    the messages that it did not take.
+    the messages that it did not take; of a platform, `waiting` counts those that wait for a file that somebody sent.
     """
 
     name: str
@@ -56,6 +56,7 @@ class ChannelState:
     trouble: str = ""
     flow: Flow = Flow()
     refused: int = 0
+    waiting: int = 0
 
     @property
     def is_red(self) -> bool:

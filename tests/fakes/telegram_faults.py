@@ -15,9 +15,10 @@ class Fault:
     cut     the connection breaks
     hang    silence on an open connection
     slow    the answer comes after `seconds`
+    trickle the content of a file comes byte by byte, and never to its end
     """
 
-    how: Literal["answer", "cut", "hang", "slow"]
+    how: Literal["answer", "cut", "hang", "slow", "trickle"]
     does: bool = False
     refusal: RefusalError | None = None
     html: int = 502
@@ -54,6 +55,10 @@ def hang(*, does: bool = False) -> Fault:
 
 def slow(seconds: float) -> Fault:
     return Fault("slow", does=True, seconds=seconds)
+
+
+def trickle() -> Fault:
+    return Fault("trickle")
 
 
 CONFLICT = refuses(409, "Conflict: terminated by other getUpdates request; make sure that only one bot is running")

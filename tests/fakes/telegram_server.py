@@ -211,6 +211,9 @@ class FakeTelegram:
         await self._note(call)
         try:
             fault = self._faults.next("file")
+            if fault is not None and fault.how == "trickle":
+                call.done.set()
+                return await _trickle(request)
             if fault is not None:
                 return await self._misbehave(request, call, fault)
             for path, content in self.world.files.values():
@@ -219,6 +222,16 @@ class FakeTelegram:
             raise web.HTTPNotFound
         finally:
             call.done.set()
+
+
+async def _trickle(request: web.Request) -> web.StreamResponse:
+    answer = web.StreamResponse()
+    await answer.prepare(request)
+    with suppress(ConnectionError):
+        while True:
+            await answer.write(b"x")
+            await asyncio.sleep(0.01)
+    return answer
 
 
 def _refused(call: Call, refusal: RefusalError) -> web.Response:

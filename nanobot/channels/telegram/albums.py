@@ -47,6 +47,12 @@ class Albums:
         album.changed = self._clock.monotonic()
         return album, is_first
 
+    def with_others(self, message: Message) -> Sequence[Message]:
+        """A message, with the pictures of its album that have come."""
+        album = self._open.get((message.chat_id, message.media_group_id or ""))
+        others = album.items if album else ()
+        return [message, *(item for item in others if item.message_id != message.message_id)]
+
     async def complete(self, album: Album) -> Sequence[Message]:
         """Wait until no more pictures come; all of them, in the order in which they were sent."""
         while (left := album.changed + WINDOW - self._clock.monotonic()) > 0:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from telegram.error import TelegramError
 
@@ -9,16 +10,15 @@ from nanobot.channels.platform import PlatformStatus
 from nanobot.channels.telegram.api import Api
 from nanobot.channels.telegram.downloads import OWN_LIMIT, Downloads
 from nanobot.channels.telegram.hearing import Hearing
-from nanobot.channels.telegram.held import Held
 from nanobot.channels.telegram.inbox import Desks, Inbox
 from nanobot.channels.telegram.joining import Joining
 from nanobot.channels.telegram.keyboards import Keyboards
 from nanobot.channels.telegram.line import Line
 from nanobot.channels.telegram.menu import Menu
 from nanobot.channels.telegram.moved import Moved
+from nanobot.channels.telegram.pending import PendingUpdates
 from nanobot.channels.telegram.polling import Polling
 from nanobot.channels.telegram.presses import Presses
-from nanobot.channels.telegram.receipts import Receipts
 from nanobot.channels.telegram.sending import Sending
 from nanobot.channels.telegram.settings import Access, House, MenuCommand, Webhook
 from nanobot.channels.telegram.spelling import Spelling
@@ -52,6 +52,7 @@ class Telegram(Sending):
         self._keyboards = Keyboards(house.bookmarks)
         self._menu = Menu(self._api, house.bookmarks, commands)
         self._line = Line(self._api, house.clock, house.changed)
+        self._pending: PendingUpdates | None = None
         largest = OWN_LIMIT if access.is_self_hosted else UPLOAD_LIMIT
         wording = Wording(house.media, house.language, largest, Spelling(each.name for each in commands))
         super().__init__(self._api, wording, house.media, self._moved, self._keyboards)
@@ -79,19 +80,19 @@ class Telegram(Sending):
 
     def status(self) -> PlatformStatus:
         """How it is going with hearing; sending does not depend on it."""
-        return self._line.status()
+        status = self._line.status()
+        return replace(status, waiting=self._pending.waiting) if self._pending else status
 
     async def _receive(self, publish: Publish, downloads: Downloads) -> None:
         house, api, moved = self._house, self._api, self._moved
         hearing = Hearing(api.me, house, downloads, moved, publish)
         presses = Presses(api, house, self._keyboards, moved, publish)
         inbox = Inbox(api, house.clock, Desks(hearing, presses, Joining(house, moved), moved))
-        held = Held(house.bookmarks)
-        async with Receipts(inbox, held) as receipts:
+        async with PendingUpdates(inbox, house.bookmarks, house.clock) as self._pending:
             if self._webhook is None:
-                await Polling(api, self._line, house.clock).run(receipts)
+                await Polling(api, self._line, house.clock).run(self._pending)
             else:
-                await WebhookServer(self._webhook, api, self._line, held).run(inbox, receipts)
+                await WebhookServer(self._webhook, api, self._line).run(self._pending)
 
     async def _show_menu(self) -> None:
         try:

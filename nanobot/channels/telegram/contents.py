@@ -14,6 +14,7 @@ from nanobot.channels.telegram.arriving import Arriving, files_in
 from nanobot.channels.telegram.described import described
 from nanobot.channels.telegram.downloads import MB, Downloads
 from nanobot.channels.telegram.failures import TooLargeError
+from nanobot.channels.telegram.limit import at_most
 from nanobot.channels.telegram.people import plain_name
 from nanobot.channels.telegram.quoting import forwarded_by, quotes_in
 from nanobot.channels.telegram.settings import House
@@ -21,6 +22,9 @@ from nanobot.errors import LLMError
 from nanobot.messages import Attachment, Quote
 
 log = logging.getLogger(__name__)
+
+_SPEECH = 120.0
+"""Seconds for having a voice message transcribed; everybody in its chat waits for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +45,13 @@ class _NotHadError(Exception):
 
 
 class Contents:
-    """Fetches files and has speech transcribed. What cannot be had is answered at once."""
+    """Fetches files and has speech transcribed. What cannot be had is told at once; the words beside it are heard."""
 
     def __init__(self, me: User, house: House, downloads: Downloads, answers: Answers) -> None:
         self._me = me
         self._media = house.media
         self._transcriber = house.transcriber
+        self._clock = house.clock
         self._downloads = downloads
         self._answers = answers
 
@@ -72,17 +77,21 @@ class Contents:
             try:
                 file, said = await self._fetch(message, arriving, admission)
             except _NotHadError as error:
+                name = plain_name(arriving.name)
                 if admission.to_bot:
-                    values = {"name": plain_name(arriving.name), "most": self._downloads.limit // MB}
+                    values = {"name": name, "most": self._downloads.limit // MB}
                     await self._answers.tell(message, error.what, **values)
-                return None
+                if not (words := own_words(message, self._me)):
+                    return None
+                note = f"[a file came with this, {name}, and could not be had]"
+                return Content(f"{words}\n{note}", (), quotes_in(message))
             files.append(file)
             spoken += [said] if said else []
         by = forwarded_by(message)
         if by is not None:
             return Content("", files, (*(Quote(said, by, "forward") for said in spoken), *quotes_in(message)))
-        words = filter(None, (*spoken, described(message), own_words(message, self._me)))
-        return Content("\n".join(words), files, quotes_in(message))
+        texts = filter(None, (*spoken, described(message), own_words(message, self._me)))
+        return Content("\n".join(texts), files, quotes_in(message))
 
     async def _fetch(self, message: Message, arriving: Arriving, admission: Admission) -> tuple[Attachment, str]:
         """A file, and what is spoken in it if it is speech."""
@@ -101,8 +110,9 @@ class Contents:
         if self._transcriber is None:
             return ""
         try:
-            spoken = await self._transcriber.transcribe(self._media.path(file), file.mime)
-        except LLMError as error:
+            async with at_most(self._clock, _SPEECH):
+                spoken = await self._transcriber.transcribe(self._media.path(file), file.mime)
+        except (LLMError, TimeoutError) as error:
             log.warning("telegram:%s: message %s: no transcription: %s", message.chat_id, message.message_id, error)
             raise _NotHadError("voice_failed") from error
         if not spoken:

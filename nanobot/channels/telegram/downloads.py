@@ -1,8 +1,9 @@
 """Fetches the files that people send."""
 
+import asyncio
 import logging
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack, aclosing
 
 import httpx
 
@@ -26,7 +27,9 @@ OWN_LIMIT = 2000 * MB
 
 _PAUSES = (1.0, 4.0, None)
 _PATIENCE = 60.0
-_SLOWEST = 50_000  # bytes a second
+_SLOWEST = 100_000  # bytes a second
+_SILENCE = 30.0  # seconds without a byte
+_AT_ONCE = 8
 _PIECE = 1 << 18
 
 
@@ -39,20 +42,30 @@ class Downloads:
         self._clock = clock
         self.limit = OWN_LIMIT if api.access.is_self_hosted else PUBLIC_LIMIT
         self._client = httpx.AsyncClient(
-            proxy=api.access.proxy, timeout=30, limits=httpx.Limits(max_connections=8), verify=tls()
+            proxy=api.access.proxy,
+            timeout=httpx.Timeout(None, connect=_SILENCE),  # what is silent is watched by our own clock
+            limits=httpx.Limits(max_connections=_AT_ONCE),
+            verify=tls(),
         )
+        self._places = asyncio.Semaphore(_AT_ONCE)
 
     async def fetch(self, scope: Scope, file: Arriving) -> Attachment:
-        """Keep a file. Raises TooLargeError, DeliveryError if it cannot be had after some tries, StoreError."""
+        """Keep a file. Raises TooLargeError, DeliveryError if it does not come in some tries and in time, StoreError.
+
+        The time is for all tries together, and begins when there is a place: whoever waits in the chat waits as long.
+        """
         if file.size > self.limit:
             raise TooLargeError(f"{file.name} has {file.size} bytes")
+        try:
+            async with self._places, at_most(self._clock, _PATIENCE + file.size / _SLOWEST):
+                return await self._in_some_tries(scope, file)
+        except TimeoutError as error:
+            raise UnreachableError(f"{file.name} did not come in time", may_have_arrived=False) from error
+
+    async def _in_some_tries(self, scope: Scope, file: Arriving) -> Attachment:
         for pause in _PAUSES:
             try:
-                async with at_most(self._clock, _PATIENCE + file.size / _SLOWEST):
-                    return await self._once(scope, file)
-            except TimeoutError as error:
-                if pause is None:
-                    raise UnreachableError(f"{file.name} did not come in time", may_have_arrived=False) from error
+                return await self._once(scope, file)
             except UnreachableError as error:
                 if pause is None:
                     raise
@@ -77,17 +90,27 @@ class Downloads:
         async with aclosing(self._pieces(told.file_path or "")) as pieces:
             return await self._media.save(scope, file.name, file.mime, pieces)
 
+    async def _next(self, pieces: AsyncIterator[bytes]) -> bytes:
+        """The next piece, b"" at the end."""
+        async with at_most(self._clock, _SILENCE):
+            return await anext(pieces, b"")
+
     async def _pieces(self, url: str) -> AsyncGenerator[bytes]:
         """The content of a file, no more of it than the limit. Errors come without the address: the token is in it."""
         received = 0
         try:
-            async with self._client.stream("GET", url) as answer:
+            async with AsyncExitStack() as stack:
+                async with at_most(self._clock, _SILENCE):
+                    answer = await stack.enter_async_context(self._client.stream("GET", url))
                 if answer.status_code != httpx.codes.OK:
                     raise UnreachableError(f"Telegram answered {answer.status_code}", may_have_arrived=False)
-                async for piece in answer.aiter_bytes(_PIECE):
+                pieces = answer.aiter_bytes(_PIECE)
+                while piece := await self._next(pieces):
                     received += len(piece)
                     if received > self.limit:
                         raise TooLargeError(f"more than {self.limit} bytes came")
                     yield piece
+        except TimeoutError:
+            raise UnreachableError(f"nothing came for {_SILENCE:.0f} s", may_have_arrived=False) from None
         except httpx.HTTPError as error:
             raise UnreachableError(f"the file broke off: {type(error).__name__}", may_have_arrived=False) from None

@@ -21,6 +21,7 @@ from nanobot.ports import Clock
 log = logging.getLogger(__name__)
 
 Work = Callable[[], Awaitable[None]]
+IsPatient = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +56,39 @@ class Inbox:
         self._albums = Albums(clock)
         self._orders: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 
-    async def take(self, raw: Json, *, patient: bool) -> bool:
+    async def take(self, raw: Json, *, is_patient: IsPatient) -> bool:
         """Deal with an update; whether that was done.
 
-        What cannot be stored is tried again until it can, if `patient`; otherwise this returns False at once, and
-        the update has to be brought again.
+        What cannot be stored is tried again until it can, while `is_patient`; otherwise this returns False at once,
+        and the update has to be brought again.
         """
         try:
-            await self._take(raw, patient)
+            await self._take(raw, is_patient)
         except StoreError as error:
             log.warning("telegram update %s cannot be stored: %s", raw["update_id"], error)
             return False
         except Exception:  # the boundary of an update: the others go on
             log.exception("telegram update %s could not be dealt with", raw["update_id"])
-            return await self._apologized(raw, patient)
+            return await self._apologized(raw, is_patient)
         return True
 
     async def is_welcome(self, raw: Json) -> bool:
-        """Whether a message is to be kept even if nothing follows it. Raises StoreError."""
-        update = Update.de_json(dict(raw), self._api.bot)
-        return update.message is not None and await self._desks.hearing.admission([update.message]) is not None
+        """Whether anybody is to hear of an update, and may have it kept. Raises StoreError.
 
-    async def _take(self, raw: Json, patient: bool) -> None:
+        The pictures of an album count together, as far as they have come.
+        """
+        try:
+            update = Update.de_json(dict(raw), self._api.bot)
+            message = update.message or update.edited_message
+            if message is None:
+                return True
+            return await self._desks.hearing.admission(self._albums.with_others(message)) is not None
+        except StoreError:
+            raise
+        except Exception:  # noqa: BLE001  who takes it meets the same bug, and deals with it
+            return False
+
+    async def _take(self, raw: Json, patient: IsPatient) -> None:
         update, desks = Update.de_json(dict(raw), self._api.bot), self._desks
         if (message := update.message) is not None:
             if message.media_group_id is not None:
@@ -99,7 +111,7 @@ class Inbox:
         else:
             await self._desks.hearing.said([message])
 
-    async def _apologized(self, raw: Json, patient: bool) -> bool:
+    async def _apologized(self, raw: Json, patient: IsPatient) -> bool:
         """Tell whoever sent what hit a bug; whether that was done, as `take`."""
         try:
             message = envelope(raw, self._api.bot)
@@ -112,7 +124,7 @@ class Inbox:
             log.exception("telegram update %s cannot be answered", raw["update_id"])
         return True
 
-    async def _album(self, message: Message, patient: bool) -> None:
+    async def _album(self, message: Message, patient: IsPatient) -> None:
         """The first picture to come waits for the others, and takes all of them; they wait for that."""
         album, is_first = self._albums.join(message)
         if not is_first:
@@ -128,7 +140,7 @@ class Inbox:
         finally:
             album.over()
 
-    async def _in_order(self, chat: int, work: Work, patient: bool) -> None:
+    async def _in_order(self, chat: int, work: Work, patient: IsPatient) -> None:
         async with self._order(chat):
             await self._kept(work, patient)
 
@@ -139,13 +151,13 @@ class Inbox:
             lock = self._orders[chat] = asyncio.Lock()
         return lock
 
-    async def _kept(self, work: Work, patient: bool) -> None:
+    async def _kept(self, work: Work, patient: IsPatient) -> None:
         failed = 0
         while True:
             try:
                 await work()
             except StoreError as error:
-                if not patient:
+                if not patient():
                     raise
                 failed += 1
                 log.warning("what came from Telegram cannot be stored: %s; trying again", error)

@@ -6,7 +6,7 @@ from functools import partial
 from nanobot.channels.telegram.api import Api, Json
 from nanobot.channels.telegram.limit import at_most
 from nanobot.channels.telegram.line import Line
-from nanobot.channels.telegram.receipts import Receipts
+from nanobot.channels.telegram.pending import PendingUpdates
 from nanobot.ports import Clock
 
 POLL = 25.0
@@ -16,14 +16,15 @@ GRACE = 10.0
 """Seconds after that, when a connection counts as dead."""
 
 MEANWHILE = 0.25
-"""Seconds between two looks for news while something is being dealt with: an album, a download."""
+"""Seconds between two looks for news while something is being dealt with that only Telegram has."""
 
 
 class Polling:
     """The loop around getUpdates.
 
-    An update is confirmed by asking for those after it, so that is done when it, and all before it, are on the bus.
-    Until then Telegram holds them for us: a crash loses none, and what was published before is known by its id.
+    An update is confirmed by asking for those after it, so that is done when it, and all before it, are on the bus, or
+    written down because that takes long. Until then Telegram holds them for us: a crash loses none, and what was
+    published before is known by its id.
     """
 
     def __init__(self, api: Api, line: Line, clock: Clock) -> None:
@@ -31,27 +32,28 @@ class Polling:
         self._line = line
         self._clock = clock
 
-    async def run(self, receipts: Receipts) -> None:
+    async def run(self, pending: PendingUpdates) -> None:
         """Poll until cancelled. Raises RefusedTokenError."""
         await self._line.persistently(self._api.bot.delete_webhook, GRACE)
         offset: int | None = None
         begun: set[int] = set()
         while True:
-            updates = await self._line.persistently(partial(self._news, offset, receipts), POLL + GRACE)
+            updates = await self._line.persistently(partial(self._news, offset, pending), POLL + GRACE)
             self._line.heard()
             for update in updates:
                 if update["update_id"] not in begun:
                     begun.add(update["update_id"])
-                    receipts.begin(update, patient=True)
+                    pending.begin(update)
             with suppress(TimeoutError):
                 async with at_most(self._clock, MEANWHILE):
-                    await receipts.settled()
+                    await pending.settled()
+            await pending.store_slow()
             # Behind an empty answer nothing is left to confirm, and after a quiet week the ids may begin elsewhere.
             behind = max(begun) + 1 if updates else None
-            offset = min(receipts.open, default=behind)
+            offset = min(pending.unconfirmed, default=behind)
             begun = {number for number in begun if offset is not None and number >= offset}
 
-    async def _news(self, offset: int | None, receipts: Receipts) -> list[Json]:
+    async def _news(self, offset: int | None, pending: PendingUpdates) -> list[Json]:
         """What a first answer says is whether we may listen at all, so it is not waited for."""
-        is_idle = self._line.is_up and not receipts.open
+        is_idle = self._line.is_up and not pending.unconfirmed
         return await self._api.updates(offset, POLL if is_idle else 0.0)

@@ -10,12 +10,10 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from nanobot.channels.telegram.api import ALLOWED, Api, Json
-from nanobot.channels.telegram.held import Held
-from nanobot.channels.telegram.inbox import Inbox
 from nanobot.channels.telegram.line import Line
-from nanobot.channels.telegram.receipts import Receipts
+from nanobot.channels.telegram.pending import STORED_AFTER, PendingUpdates
 from nanobot.channels.telegram.settings import Webhook
-from nanobot.errors import NanobotError, StoreError
+from nanobot.errors import NanobotError
 
 log = logging.getLogger(__name__)
 
@@ -25,26 +23,26 @@ _MOST_BYTES = 4 << 20
 
 
 class WebhookServer:
-    """Answers 200 when an update is on the bus, 503 when it cannot be stored: then Telegram brings it again.
+    """Answers 200 when an update is on the bus, or written down because that takes long; 503 when it cannot be
+    stored: then Telegram brings it again.
 
     Telegram brings the pictures of an album one after the other, each when the one before was answered; so those
     that are to be kept whatever follows are held on disk meanwhile. One that will only be kept if a later one names
     the bot is held in memory for that second: nothing that is not said to the bot is written down.
     """
 
-    def __init__(self, settings: Webhook, api: Api, line: Line, held: Held) -> None:
+    def __init__(self, settings: Webhook, api: Api, line: Line) -> None:
         self._settings = settings
         self._api = api
         self._line = line
-        self._held = held
         self._secret = settings.secret or secrets.token_urlsafe(32)
 
-    async def run(self, inbox: Inbox, receipts: Receipts) -> None:
+    async def run(self, pending: PendingUpdates) -> None:
         """Serve until cancelled. Raises RefusedTokenError, and NanobotError if the port cannot be used."""
         app = web.Application(client_max_size=_MOST_BYTES)
 
         async def receive(request: web.Request) -> web.Response:
-            return web.Response(status=await self._receive(request, inbox, receipts))
+            return web.Response(status=await self._receive(request, pending))
 
         app.router.add_post(urlsplit(self._settings.url).path or "/", receive)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=5)
@@ -72,9 +70,10 @@ class WebhookServer:
             ) from error
         log.info("telegram: the webhook listens at %s:%s", where.listen, where.port)
 
-    async def _receive(self, request: web.Request, inbox: Inbox, receipts: Receipts) -> int:
+    async def _receive(self, request: web.Request, pending: PendingUpdates) -> int:
         """Deal with a call; the status to answer with."""
-        if not hmac.compare_digest(request.headers.get(_HEADER, "").encode(), self._secret.encode()):
+        told = request.headers.get(_HEADER, "").encode("utf-8", "surrogateescape")
+        if not hmac.compare_digest(told, self._secret.encode()):
             return 403
         try:
             update = await request.json()
@@ -83,16 +82,13 @@ class WebhookServer:
         except (ValueError, KeyError, TypeError, AttributeError):
             return 400
         if is_picture:
-            return await self._hold(update, inbox, receipts)
-        is_done = await asyncio.shield(receipts.begin(update, patient=False))
-        return 200 if is_done else 503
+            return await self._picture(update, pending)
+        work = pending.begin(update, patient=False)
+        await asyncio.wait([work], timeout=STORED_AFTER)
+        if not work.done() and await pending.store(update):
+            return 200
+        return 200 if await asyncio.shield(work) else 503
 
-    async def _hold(self, update: Json, inbox: Inbox, receipts: Receipts) -> int:
-        try:
-            if await inbox.is_welcome(update):
-                await self._held.hold(update)
-        except StoreError as error:
-            log.warning("telegram update %s cannot be stored: %s", update["update_id"], error)
-            return 503
-        receipts.begin(update, patient=True)
-        return 200
+    async def _picture(self, update: Json, pending: PendingUpdates) -> int:
+        pending.begin(update)
+        return 200 if await pending.store(update) else 503

@@ -1,7 +1,7 @@
 """A bot on a fake Telegram: the real channel, door, spool and media folder, and a clock that the test owns."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Self, TypeVar
@@ -47,6 +47,21 @@ class Ears:
         return self.hears
 
 
+class _Marks:
+    """The bookmarks of a scene, on the disk that may be full."""
+
+    def __init__(self, scene: "Scene") -> None:
+        self._scene = scene
+
+    async def mark(self, key: str, value: str) -> None:
+        if self._scene.full:
+            raise StoreError("no room")
+        await self._scene.spool.mark(key, value)
+
+    async def marks(self, prefix: str) -> Mapping[str, str]:
+        return await self._scene.spool.marks(prefix)
+
+
 class Scene:
     """Everything; `async with` it. `full` lets every publish fail, as a full disk does."""
 
@@ -88,7 +103,7 @@ class Scene:
             door=Door(people, self.spool.send, self.clock),
             media=self.media,
             transcriber=self.ears,
-            bookmarks=self.spool,
+            bookmarks=_Marks(self),
             clock=self.clock,
             notify=self.spool.send,
             language=lambda _: "en",

@@ -129,11 +129,13 @@ async def test_a_file_that_is_too_large_is_answered_at_once(scene: Scene, told_s
     scene.owner().sends(document=document | {"file_size": told_size}, caption="summarize this")
 
     async with scene.listening():
-        answer = await scene.says()
+        answer, heard = await scene.says(), await scene.hears()
         await scene.nothing_more()
 
     assert "film.mkv" in answer.text
     assert most in answer.text
+    assert heard.text == "summarize this\n[a file came with this, film.mkv, and could not be had]"
+    assert heard.files == ()
 
 
 async def test_a_download_that_breaks_is_tried_again(scene: Scene, telegram: FakeTelegram) -> None:
@@ -255,5 +257,6 @@ async def test_what_can_be_had_of_an_album_is_heard_the_rest_is_told(scene: Scen
     async with scene.listening():
         heard, told = await scene.hears(), await scene.says()
 
-    assert (heard.text, len(heard.files)) == ("one", 1)
+    assert heard.text == "[1/2] one\n[2/2] two\n[a file came with this, film.mkv, and could not be had]"
+    assert len(heard.files) == 1
     assert "film.mkv" in told.text

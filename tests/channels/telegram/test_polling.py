@@ -1,14 +1,16 @@
 """Listening goes on whatever breaks, and what was received is on disk before Telegram forgets it."""
 
+import asyncio
 import logging
+from pathlib import Path
 
 import pytest
 
 from nanobot.channels.platform import RefusedTokenError
 from nanobot.channels.telegram.polling import GRACE, MEANWHILE, POLL
 from nanobot.messages import OutboundMessage
-from tests.channels.telegram.scene import MENU, OWNER, Scene, private
-from tests.fakes.telegram_faults import CONFLICT, UNAUTHORIZED, Fault, cut, flood, hang, html, refuses
+from tests.channels.telegram.scene import MENU, OWNER, Ears, Scene, private
+from tests.fakes.telegram_faults import CONFLICT, UNAUTHORIZED, Fault, cut, flood, hang, html, refuses, trickle
 from tests.fakes.telegram_server import FakeTelegram
 
 
@@ -170,11 +172,85 @@ async def test_a_chat_does_not_wait_for_the_file_of_another(scene: Scene, telegr
         await telegram.called("file")
         scene.member().says("quick")
         assert (await scene.hears()).text == "quick"
-        assert scene.world.confirmed == []
         file, text = await scene.hears(), await scene.hears()
         await scene.nothing_more()
 
     assert (file.files[0].name, text.text) == ("slow.txt", "after the file")
+
+
+async def test_a_file_that_trickles_costs_nobody_else_anything(scene: Scene, telegram: FakeTelegram) -> None:
+    telegram.will("file", trickle(), trickle(), trickle(), trickle())
+    scene.member().sends(document=scene.world.document(b"x" * 1000, "slow.bin"), caption="look at this")
+    async with scene.listening():
+        await telegram.called("file")
+        scene.member().says("behind it")
+        for number in range(100):
+            scene.owner().says(f"a{number}")
+        assert [(await scene.hears()).text for _ in range(100)] == [f"a{number}" for number in range(100)]
+        await scene.until(lambda: len(scene.world.confirmed) == 102)
+        assert scene.bot.status().waiting == 2
+        asked = len(telegram.made("getUpdates"))
+        scene.owner().says("and now?")
+        assert (await scene.hears()).text == "and now?"
+        assert len(telegram.made("getUpdates")) < asked + 10  # it is waited for news, not asked all the time
+
+        told, late, behind = await scene.says(), await scene.hears(), await scene.hears()
+        await scene.nothing_more()
+        assert scene.bot.status().waiting == 0
+
+    assert "slow.bin" in told.text
+    assert late.text.startswith("look at this")
+    assert behind.text == "behind it"
+
+
+async def test_what_waits_for_a_file_outlives_the_process(scene: Scene, telegram: FakeTelegram) -> None:
+    telegram.will("file", hang())
+    scene.member().sends(document=scene.world.document(b"x", "slow.txt"), caption="look at this")
+    async with scene.listening():
+        await telegram.called("file")
+        scene.member().says("behind it")
+        await scene.until(lambda: len(scene.world.confirmed) == 2)
+    await scene.reborn()
+
+    async with scene.listening():
+        file, text = await scene.hears(), await scene.hears()
+        await scene.nothing_more()
+
+    assert (file.text, file.files[0].name, text.text) == ("look at this", "slow.txt", "behind it")
+    assert dict(await scene.spool.marks("telegram:held:")) == {}
+
+
+async def test_what_nobody_is_to_hear_is_not_written_down_while_it_waits(scene: Scene, telegram: FakeTelegram) -> None:
+    telegram.will("file", hang())
+    scene.member().sends(scene.garden(), document=scene.world.document(b"x", "slow.txt"), caption="@TestBot look")
+    async with scene.listening():
+        await telegram.called("file")
+        scene.member().says("among ourselves", scene.garden())
+        await scene.until(lambda: len(scene.world.confirmed) == 2)
+        kept = await scene.spool.marks("telegram:held:")
+        assert (await scene.hears()).text == "look"
+        await scene.nothing_more()
+
+    assert len(kept) == 1
+    assert "among ourselves" not in str(kept)
+
+
+async def test_speech_that_nobody_transcribes_holds_up_its_own_chat_only(scene: Scene) -> None:
+    class Deaf(Ears):
+        async def transcribe(self, path: Path, mime: str) -> str:
+            await asyncio.Event().wait()
+            return ""
+
+    scene.ears = Deaf()
+    await scene.reborn()
+    scene.member().sends(voice=scene.world.voice())
+    async with scene.listening():
+        scene.owner().says("quick")
+        assert (await scene.hears()).text == "quick"
+        told = await scene.says()
+        await scene.nothing_more()
+
+    assert told.failed
 
 
 async def test_sending_works_while_listening_does_not(scene: Scene, telegram: FakeTelegram) -> None:
