@@ -69,6 +69,18 @@ class Door(Protocol):
         code, where one is due, is already on its way)."""
         ...
 
+    def hears(self, contact: Contact) -> bool:
+        """Return whether `admit` would let them; nothing is said, and nothing kept."""
+        ...
+
+    def serves(self, channel: str, groups: Sequence[str]) -> bool:
+        """Return whether a group is let in under one of these ids."""
+        ...
+
+    def known(self, channel: str) -> Sequence[str]:
+        """Return the ids of the people who may talk with the bot alone."""
+        ...
+
 
 class Access:
     """The Door that knows people.
@@ -96,6 +108,21 @@ class Access:
         if not contact.groups:
             return Admission(self._alone(contact, role))
         return await self._in_group(contact, role)
+
+    def hears(self, contact: Contact) -> bool:
+        role = self._role(contact)
+        if role is Role.GUEST or not contact.groups:
+            return role is not Role.GUEST
+        served = self._people.served(contact.address.channel, contact.groups)
+        return served is not None and (served.keeps_all or _is_heard(contact, served))
+
+    def serves(self, channel: str, groups: Sequence[str]) -> bool:
+        return self._people.served(channel, groups) is not None
+
+    def known(self, channel: str) -> Sequence[str]:
+        says = self._people.configured.get(channel)
+        configured = [*says.owners, *says.members] if says else []
+        return list(dict.fromkeys([*configured, *(each.id for each in self._people.paired if each.channel == channel)]))
 
     def _role(self, contact: Contact) -> Role:
         """A bot is never more than a member, and is not talked with alone."""

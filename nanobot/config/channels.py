@@ -63,7 +63,9 @@ class Telegram:
 class CatchUp:
     """What is read after a pause."""
 
-    messages: int = key(v.whole(0, 1000, 50), 50, "At most so many messages of a chat; 0 for none.")
+    messages: int = key(
+        v.whole(0, 1000, 50), 50, "At most so many messages of a chat that are for the bot; 0 for none."
+    )
     age: float = key(v.duration("0s", "365d"), 86400.0, "None older than this.")
 
 

@@ -20,6 +20,8 @@ BETWEEN_IDENTIFIES = 5.0
 LONGEST_PAUSE = 60.0
 """Seconds between two tries to connect; the library's own grow to seventeen minutes."""
 
+_SERVERS_COME = 1.0  # seconds after the last server that Discord told of, until there are no more
+
 log = logging.getLogger(__name__)
 
 discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody is to be told that it cannot speak
@@ -40,6 +42,7 @@ class Client(discord.Client):
             # what is in the messages is told only if that is switched on in the portal
             intents=discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True),
             heartbeat_timeout=settings.heartbeat_timeout,
+            guild_ready_timeout=_SERVERS_COME,
             max_messages=None,  # an edit would change them in place, while they wait here
             chunk_guilds_at_startup=False,
             member_cache_flags=discord.MemberCacheFlags.none(),
@@ -74,10 +77,17 @@ class Client(discord.Client):
         self._changed(True)
         self._hearing.connected()
 
+    def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
+        if not (event == "ready" and self.is_closed()):  # the library still waits for servers when all is over
+            super().dispatch(event, *args, **kwargs)
+
+    async def on_ready(self) -> None:
+        await self._hearing.settled()
+
     async def on_resumed(self) -> None:
         log.info("discord: the connection was resumed")
         self._changed(True)
-        self._hearing.connected()
+        self._hearing.connected(resumed=True)
 
     async def on_disconnect(self) -> None:
         self._hearing.cut_off()

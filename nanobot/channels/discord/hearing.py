@@ -1,7 +1,7 @@
 """What people say on Discord, on its way to the bus."""
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,15 +27,18 @@ from nanobot.channels.discord.reading import (
 )
 from nanobot.channels.discord.rows import Job, Rows
 from nanobot.channels.discord.seen import Seen
-from nanobot.channels.discord.settings import CatchUp, Surroundings
+from nanobot.channels.discord.settings import NAME, CatchUp, Surroundings
 from nanobot.channels.discord.slash import Interaction, Interactions
 from nanobot.channels.discord.wording import names_me, readable
 from nanobot.errors import StoreError
-from nanobot.i18n import Language
+from nanobot.i18n import Language, say
 from nanobot.messages import Attachment, InboundMessage, OutboundMessage
 from nanobot.ports import Publish
 
 log = logging.getLogger(__name__)
+
+_MOST_DIRECT = 200
+"""People whose chats are looked at after a pause; each costs a request or two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,9 @@ class Hearing:
         self._guard = LoopGuard(ears.around.clock)
         self._rows = Rows()
         self._is_whole = False  # whether all that comes follows on what came before
+        self._is_settled = False  # whether all chats are known in which something may have been missed
         self._held: list[tuple[str, Job]] = []
+        self._away_since = 0
         self._client: discord.Client
         self._publish: Publish
 
@@ -87,21 +92,61 @@ class Hearing:
 
     # Called by the client, in the order in which things happen.
 
-    def connected(self) -> None:
-        """A connection stands (again): read what was said meanwhile, before what comes now."""
-        self._is_whole = True
+    def connected(self, *, resumed: bool = False) -> None:
+        """A connection stands (again): read what was said meanwhile, before what comes now.
+
+        Where nothing is known of a chat, what comes waits until `settled`; after the very first start, and when
+        Discord itself repeats what was missed, there is nothing to wait for.
+        """
+        self._is_whole, self._is_settled = True, resumed or not self._seen.heard_until
+        self._away_since = self._seen.heard_until
         for channel in self._seen.channels:
-            self._put(channel, partial(self._read_missed, channel))
+            self._put(channel, partial(self._read_missed, channel, self._seen.last(channel)))
+        self._let_go()
+
+    async def settled(self) -> None:
+        """All servers are told: read also where the bot was not talked to before. Raises StoreError."""
+        since, self._is_settled = self._away_since, True
+        if since and self._catch_up.messages:
+            known = set(self._seen.channels)
+            for channel in [*self._places_with_news(since), *await self._direct_chats()]:
+                if channel not in known:
+                    self._rows.put(channel, partial(self._safely, channel, partial(self._read_missed, channel, since)))
+        else:
+            await self._seen.hear_until(discord.utils.time_snowflake(self._around.clock.now()), note=True)
+        self._let_go()
+
+    def _let_go(self) -> None:
         held, self._held = self._held, []
         for channel, job in held:
             self._put(channel, job)
+
+    def _places_with_news(self, since: int) -> Iterator[str]:
+        """The channels and threads of served groups in which something was written since."""
+        for guild in self._client.guilds:
+            places: Sequence[discord.TextChannel | discord.Thread] = [*guild.text_channels, *guild.threads]
+            for place in places:
+                is_new = (place.last_message_id or 0) > since or place.id > since
+                if is_new and self._around.door.serves(NAME, Place.of(place).groups):
+                    yield str(place.id)
+
+    async def _direct_chats(self) -> Sequence[str]:
+        """The chats with the people who may talk with the bot alone; one that cannot be opened is left out."""
+        found = []
+        for person in self._around.door.known(NAME)[:_MOST_DIRECT]:
+            try:
+                found.append(str((await self._client.create_dm(discord.Object(int(person)))).id))
+            except (ValueError, discord.NotFound, discord.Forbidden, discord.HTTPException) as error:
+                log.info("discord: the chat with %s cannot be looked at: %s", person, error)
+        return found
 
     def cut_off(self) -> None:
         """No connection stands. What comes before the next one does must wait: something may be missing before it."""
         self._is_whole = False
 
     def said(self, message: discord.Message) -> None:
-        self._put(message.channel.id, partial(self._message, message))
+        self._seen.begin(message.id)
+        self._put(message.channel.id, partial(self._said, message))
 
     def edited(self, event: discord.RawMessageUpdateEvent) -> None:
         """Discord also tells when it adds the preview of a link; each new wording has a time of its own."""
@@ -121,7 +166,7 @@ class Hearing:
         self._put(call.channel, partial(self._interaction, raw, call))
 
     def _put(self, channel: object, job: Job) -> None:
-        if not self._is_whole:
+        if not self._is_whole or not (self._is_settled or self._seen.last(str(channel))):
             self._held.append((str(channel), job))
             return
         self._rows.put(str(channel), partial(self._safely, str(channel), job))
@@ -132,15 +177,28 @@ class Hearing:
             await job()
         except (discord.NotFound, discord.Forbidden) as error:
             log.warning("discord: chat %s: something is left out: %s", channel, error)
-        except (StoreError, discord.DiscordException, OSError):
-            raise  # it is no fault of the message's: it is read again when that is mended
-        except Exception:
+        except Exception as error:
+            if _is_read_again(error):
+                raise
             log.exception("discord: chat %s: something is left out", channel)
 
-    async def _read_missed(self, channel: str) -> None:
-        since, now = self._seen.last(channel), self._around.clock.now()
+    async def _said(self, message: discord.Message) -> None:
         try:
-            messages = await missed(self._client, channel, since, self._catch_up, now)
+            await self._message(message)
+        except Exception as error:
+            if not _is_read_again(error):
+                await self._seen.done(message.id)
+            raise
+        await self._seen.done(message.id)
+
+    async def _read_missed(self, channel: str, since: int) -> None:
+        if not self._catch_up.messages:
+            return
+        try:
+            place = self._client.get_channel(int(channel)) or await self._client.fetch_channel(int(channel))
+            if not isinstance(place, discord.abc.Messageable):
+                return
+            found = await missed(place, since, self._catch_up, self._around.clock.now(), self._would_hear)
         except discord.NotFound:
             log.warning("discord: chat %s is gone", channel)
             await self._seen.forget(channel)
@@ -148,10 +206,32 @@ class Hearing:
         except discord.Forbidden as error:
             log.warning("discord: chat %s cannot be read: %s", channel, error)
             return
-        if messages:
-            log.info("discord: chat %s: %d messages came while I was away", channel, len(messages))
-        for message in messages:
+        if found.messages:
+            log.info("discord: chat %s: %d messages came while I was away", channel, len(found.messages))
+        if found.is_cut:
+            await self._tell_of_gap(place, since)
+        for message in found.messages:
             await self._safely(channel, partial(self._message, message))
+
+    def _would_hear(self, message: discord.Message) -> bool:
+        """Whether a message that was missed is for the bot."""
+        by_bot = message.author.bot or message.webhook_id is not None
+        if not is_speech(message) or by_bot:
+            return False
+        place = Place.of(message.channel)
+        heard = _Heard(message, MessageId(str(message.channel.id), str(message.id)), place, by_bot)
+        return self._around.door.hears(self._contact(heard))
+
+    async def _tell_of_gap(self, place: Any, since: int) -> None:
+        """Say once that not all was read."""
+        log.warning("discord: chat %s: what is older than what is read now stays unread", place.id)
+        where = Place.of(place).address
+        text = say("discord.missed", self._around.language(where), count=self._catch_up.messages)
+        await self._around.notify(
+            OutboundMessage(
+                id=f"{NAME}:{place.id}:missed:{since}", address=where, text=text, kind="notice", failed=True
+            )
+        )
 
     # Messages.
 
@@ -284,3 +364,9 @@ class Hearing:
         if isinstance(channel, discord.PartialMessageable | discord.Object):
             return await self._client.fetch_channel(channel.id)
         return channel
+
+
+def _is_read_again(error: Exception) -> bool:
+    """Whether a message is not to blame for this: it is read again when that is mended."""
+    is_theirs = isinstance(error, discord.NotFound | discord.Forbidden)
+    return not is_theirs and isinstance(error, StoreError | discord.DiscordException | OSError)

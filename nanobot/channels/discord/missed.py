@@ -1,6 +1,8 @@
 """What was said in a chat while the bot was away."""
 
 import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import discord
@@ -9,27 +11,45 @@ from nanobot.channels.discord.settings import CatchUp
 
 log = logging.getLogger(__name__)
 
+MOST_READ = 2000
+"""Messages of a chat that are looked at, whoever wrote them: twenty requests."""
+
+
+@dataclass(slots=True)
+class Missed:
+    """The messages of a chat after a certain one, the oldest first; `is_cut` if there may be more before them."""
+
+    messages: list[discord.Message] = field(default_factory=list)
+    is_cut: bool = False
+
 
 async def missed(
-    client: discord.Client, channel: str, since: int, bounds: CatchUp, now: datetime
-) -> list[discord.Message]:
-    """The messages of a chat after this one, the oldest first, within the bounds.
+    place: discord.abc.Messageable,
+    since: int,
+    bounds: CatchUp,
+    now: datetime,
+    is_heard: Callable[[discord.Message], bool],
+) -> Missed:
+    """Read back until the message `since`, the bounds, or MOST_READ; only what `is_heard` counts for the bounds.
 
     Raises discord.NotFound and discord.Forbidden if the chat cannot be read any more, other DiscordExceptions
     and OSError if it cannot be read now.
     """
-    place = client.get_channel(int(channel)) or await client.fetch_channel(int(channel))
-    if not bounds.messages or not isinstance(place, discord.abc.Messageable):
-        return []
-    oldest, found = now - timedelta(seconds=bounds.age), []
-    async for message in place.history(limit=bounds.messages):
+    found, counted = Missed(), 0
+    oldest = now - timedelta(seconds=bounds.age)
+    async for message in place.history(limit=MOST_READ):
         if message.id <= since:
             break
+        is_counted = is_heard(message)
         if message.created_at < oldest:
-            log.warning("discord: chat %s: what is older than %.0f s is not read", channel, bounds.age)
+            found.is_cut = is_counted
             break
-        found.append(message)
+        if is_counted and counted == bounds.messages:
+            found.is_cut = True
+            break
+        counted += is_counted
+        found.messages.append(message)
     else:
-        if len(found) == bounds.messages:
-            log.warning("discord: chat %s: only the last %d messages are read", channel, bounds.messages)
-    return found[::-1]
+        found.is_cut = len(found.messages) == MOST_READ
+    found.messages.reverse()
+    return found

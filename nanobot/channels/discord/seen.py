@@ -1,4 +1,4 @@
-"""How far each chat has been read."""
+"""How far each chat has been read, and until when all that was said anywhere was heard."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -7,6 +7,10 @@ from nanobot.channels.discord.settings import NAME
 from nanobot.ports import Bookmarks
 
 _REMEMBERED = 10_000
+_HEARD_UNTIL = f"{NAME}.heard_until"
+_NOTED_EVERY = 60_000 << 22
+"""A minute, in ids: their upper bits are the milliseconds at which a message was written (Discord's documentation,
+"Snowflakes"). After a crash so much is looked through again; what was published is known by its id."""
 
 
 class Seen:
@@ -20,11 +24,38 @@ class Seen:
         self._last: dict[str, int] = {}
         self._looked: dict[str, int] = {}
         self._lately: OrderedDict[str, None] = OrderedDict()
+        self._pending: set[int] = set()
+        self._newest = 0
+        self._noted = 0
 
     async def load(self) -> None:
         """Read what earlier processes noted."""
         marks = await self._bookmarks.marks(f"{NAME}:")
         self._last = {key.partition(":")[2]: int(last) for key, last in marks.items() if last.isdigit()}
+        until = (await self._bookmarks.marks(_HEARD_UNTIL)).get(_HEARD_UNTIL, "")
+        self._noted = self._newest = int(until) if until.isdigit() else 0
+
+    @property
+    def heard_until(self) -> int:
+        """The id up to which all messages are dealt with, wherever they were written; 0 before the first start."""
+        return min([self._newest, *(message - 1 for message in self._pending)])
+
+    def begin(self, message: int) -> None:
+        """A message came, and is not dealt with yet."""
+        self._pending.add(message)
+
+    async def done(self, message: int) -> None:
+        """It is dealt with. Raises StoreError."""
+        self._pending.discard(message)
+        await self.hear_until(message)
+
+    async def hear_until(self, message: int, *, note: bool = False) -> None:
+        """No message before this one is missing; that is noted on disk now and then. Raises StoreError."""
+        self._newest = max(self._newest, message)
+        until = self.heard_until
+        if until > self._noted and (note or until - self._noted > _NOTED_EVERY):
+            self._noted = until
+            await self._bookmarks.mark(_HEARD_UNTIL, str(until))
 
     @property
     def channels(self) -> Sequence[str]:
@@ -54,6 +85,7 @@ class Seen:
         """Note on disk what was only looked at. Raises StoreError."""
         for channel, message in self._looked.items():
             await self.advance(channel, message)
+        await self.hear_until(0, note=True)
 
     async def advance(self, channel: str, message: int) -> None:
         """A chat is read up to here. Raises StoreError."""

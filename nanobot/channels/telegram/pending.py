@@ -90,8 +90,9 @@ class PendingUpdates:
                 await self.store(brought[0])
 
     async def store(self, update: Json) -> bool:
-        """Write an update down, if anybody is to hear it; return whether Telegram may forget it."""
+        """Write an update that is at work down, if anybody is to hear it; return whether Telegram may forget it."""
         number = int(update["update_id"])
+        work = self._open[number]
         try:
             if number not in self._stored and await self._inbox.is_welcome(update):
                 await self._bookmarks.mark(f"{_PREFIX}{number}", json.dumps(update))
@@ -99,11 +100,11 @@ class PendingUpdates:
         except StoreError as error:
             log.warning("telegram update %s cannot be stored: %s", number, error)
             return False
-        if number in self._open:
+        if not work.done():
             self._received.add(number)
-        elif number in self._stored:
-            await self._release(number)  # it was dealt with meanwhile
-        return True
+            return True
+        await self._release(number)  # it ended meanwhile: it is on the bus, or has to be brought again
+        return work.result()
 
     def _ended(self, number: int) -> None:
         self._open.pop(number, None)

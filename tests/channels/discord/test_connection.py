@@ -11,7 +11,7 @@ from nanobot.channels.discord.listening import RefusedIntentsError
 from nanobot.channels.discord.settings import CatchUp
 from nanobot.channels.platform import RefusedTokenError, UnreachableError
 from nanobot.errors import StoreError
-from nanobot.i18n import Language
+from nanobot.i18n import Language, say
 from nanobot.messages import Address, InboundMessage
 from tests.channels.discord.scene import Scene, at
 from tests.fakes.discord_gateway import CONTENT
@@ -30,6 +30,68 @@ async def first_talk(scene: Scene) -> None:
         scene.discord.says(scene.ada, scene.general, f"{scene.discord.mention} hello")
         await scene.hears(2)
     scene.heard.clear()
+
+
+async def test_what_was_said_while_it_was_down_is_read_also_where_it_never_was(scene: Scene) -> None:
+    await first_talk(scene)
+    mention, other = scene.discord.mention, scene.discord.channel(scene.home, "never used")
+    thread = scene.discord.thread(scene.general, "new thread")
+    foreign = scene.discord.channel(scene.discord.guild("Not let in"), "lobby")
+    for room, text in ((other, "in a channel"), (thread, "in a thread"), (foreign, "in vain")):
+        scene.discord.says(scene.ada, room, f"{mention} {text}")
+    scene.discord.says(scene.eve, other, f"{mention} a stranger")
+    scene.discord.says(scene.ben, scene.discord.dm(scene.ben), "never met")
+    scene.discord.says(scene.eve, scene.discord.dm(scene.eve), "nobody")
+
+    async with scene.running():
+        scene.discord.says(scene.ada, other, f"{mention} and now")
+        await scene.hears(4)
+        await scene.nothing_but(4)
+
+    assert sorted(heard(scene)[:4]) == ["and now", "in a channel", "in a thread", "never met"]
+    assert heard(scene).index("in a channel") < heard(scene).index("and now")
+    scene.heard.clear()
+    async with scene.running():
+        await scene.nothing_but(0)
+
+
+async def test_the_very_first_start_reads_nothing_of_before(scene: Scene) -> None:
+    scene.discord.says(scene.ada, scene.general, f"{scene.discord.mention} before it came")
+    scene.discord.says(scene.ben, scene.discord.dm(scene.ben), "before it came")
+
+    async with scene.running():
+        await scene.nothing_but(0)
+
+
+async def test_what_others_say_does_not_count_for_what_is_read(scene: Scene) -> None:
+    await first_talk(scene)
+    scene.catch_up = CatchUp(messages=3)
+    scene.discord.says(scene.ada, scene.general, f"{scene.discord.mention} before the crowd")
+    for number in range(130):
+        scene.discord.says(scene.eve, scene.general, f"crowd {number}")
+
+    async with scene.running():
+        assert (await scene.hears()).text == "before the crowd"
+        await scene.nothing_but(1, scene.general)
+
+    assert scene.notices == []
+
+
+async def test_whoever_is_not_read_whole_is_told_so_once(scene: Scene) -> None:
+    await first_talk(scene)
+    scene.catch_up = CatchUp(messages=50)
+    own = scene.discord.dm(scene.ada)
+    for number in range(80):
+        scene.discord.says(scene.ada, own, f"own {number}")
+
+    async with scene.running():
+        await scene.hears(50)
+        await scene.nothing_but(50)
+
+    assert heard(scene)[:50] == [f"own {number}" for number in range(30, 80)]
+    assert [(notice.address, notice.text) for notice in scene.notices] == [
+        (at(own), say("discord.missed", "en", count=50))
+    ]
 
 
 async def test_what_was_said_while_it_was_down_is_read_in_the_chats_that_it_knows(scene: Scene) -> None:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 
+from nanobot.channels.telegram.pending import PendingUpdates
 from nanobot.channels.telegram.settings import Webhook
 from nanobot.errors import NanobotError
 from tests.channels.telegram.scene import OWNER, Scene
@@ -191,3 +192,43 @@ async def test_after_it_ended_nobody_listens_at_the_port(scene: Scene, telegram:
         await telegram.called("setWebhook")
     with pytest.raises(ConnectionRefusedError), contextlib.closing(socket.socket()) as probe:
         probe.connect(("127.0.0.1", scene.webhook.port))
+
+
+async def test_a_slow_file_is_confirmed_when_it_is_written_down_and_heard_later(
+    scene: Scene, telegram: FakeTelegram
+) -> None:
+    telegram.will("file", hang())
+    async with scene.listening():
+        await telegram.called("setWebhook")
+        scene.owner().sends(document=scene.world.document(b"x", "a.txt"), caption="look")
+        await telegram.called("file")
+        await scene.until(lambda: 200 in telegram.webhook.answers, tick=0.0)
+        assert len(await scene.spool.marks("telegram:held:")) == 1
+        heard = await scene.hears()
+        await scene.nothing_more()
+
+    assert (heard.text, len(heard.files)) == ("look", 1)
+    assert dict(await scene.spool.marks("telegram:held:")) == {}
+
+
+async def test_what_fails_while_it_is_written_down_is_brought_again(scene: Scene) -> None:
+    class Failing:
+        """An inbox that has no room for what it takes, while that is being written down."""
+
+        def __init__(self) -> None:
+            self.looked = asyncio.Event()
+
+        async def take(self, raw: object, *, is_patient: object) -> bool:
+            await self.looked.wait()
+            return False
+
+        async def is_welcome(self, raw: object) -> bool:
+            self.looked.set()
+            await asyncio.sleep(0.01)
+            return True
+
+    async with PendingUpdates(Failing(), scene.spool, scene.clock) as pending:  # type: ignore[arg-type]
+        pending.begin({"update_id": 7}, patient=False)
+        assert await pending.store({"update_id": 7}) is False
+
+    assert dict(await scene.spool.marks("telegram:held:")) == {}
