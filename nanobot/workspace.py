@@ -201,7 +201,7 @@ class Workspace:
 
     @property
     def state(self) -> Path:
-        """Not derived; belongs in a backup."""
+        """Not derived; belongs in a backup. An empty file `command_…` stands for a command that runs."""
         return self.root / ".nanobot" / "state"
 
     @property

@@ -67,6 +67,8 @@ class Agent:
         self._archive = archive
         self._shelves = shelves
         self._limits = limits
+        self.ended_in: set[str] = set()
+        """The turns whose commands outlived their process, and were ended when this one began."""
         self._told: set[tuple[str, object]] = set()  # files that were too long, at this size, or unreadable
 
     async def run(self, turn: Turn, join: Join, is_stopping: IsStopping) -> OutboundMessage | None:
@@ -109,7 +111,9 @@ class Agent:
         names = self._lasting(past.cut_short) if past else []
         if answer is None or not names:
             return answer
-        return replace(answer, text=f"{answer.text}\n\n{say('turn.went_on', turn.language, tools=', '.join(names))}")
+        told = [say("turn.went_on", turn.language, tools=", ".join(names))]
+        told += [f"[{say('turn.left_running', turn.language)}]"] if past and past.turn in self.ended_in else []
+        return replace(answer, text="\n\n".join([answer.text, *told]))
 
     def _lasting(self, names: Iterable[str]) -> list[str]:
         """Of the names of tools, those that may have had an effect."""

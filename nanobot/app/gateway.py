@@ -39,6 +39,7 @@ from nanobot.ops.supervisor import Supervisor
 from nanobot.store.lock import WorkspaceLock
 from nanobot.store.media import MediaFolder
 from nanobot.store.template import prepare, template_folder
+from nanobot.tools.process import end_left_over
 from nanobot.workspace import Home, Workspace
 
 MOST_OF_MESSAGE = 120
@@ -105,16 +106,14 @@ class Gateway:
 
     async def run(self, ending: Ending) -> None:
         """Serve until told to end; then nothing new begins, and what runs has `gateway.drain` seconds to finish."""
-        workspace = self._ground.workspace
-        self._tell(say("gateway.begins", self._language, version=__version__, workspace=workspace.root))
+        root = self._ground.workspace.root
+        self._tell(say("gateway.begins", self._language, version=__version__, workspace=root))
         if self._posts and not self._people.has_owner:
             self._watch.once_up = say("gateway.no_owner", self._language)
         model = self._bot.keep.models.get("")[0]
         Thread(target=model.warm, name="warm", daemon=True).start()  # ending does not wait for it
         try:
-            await self._settle_questions()
-            await self._clear_previews()
-            await self._tell_of_set_aside()
+            await self._clear_up()
             if not await go_on(self._bot.forgetting, self._spool, self._ground.workspace):
                 self._tell(say("forget.unfinished_status", self._language))
             async with asyncio.TaskGroup() as tasks:
@@ -164,6 +163,19 @@ class Gateway:
         for post in self._posts:
             await self._spool.quiet(post.name)
         await self._spool.quiet(self._desk.name, self._desk.is_watched)
+
+    async def _clear_up(self) -> None:
+        """Deal with what the process before this one left unfinished."""
+        await self._end_left_over()
+        await self._settle_questions()
+        await self._clear_previews()
+        await self._tell_of_set_aside()
+
+    async def _end_left_over(self) -> None:
+        """End the commands of the process before this one; in the answer of the turn that goes on, it is told."""
+        if turns := await end_left_over(self._ground.workspace.state):
+            self._bot.agent.ended_in |= set(turns)
+            self._tell(say("turn.left_running", self._language))
 
     async def _settle_questions(self) -> None:
         """Take the buttons of questions away whose turns died with their process."""

@@ -9,6 +9,7 @@ from threading import Thread
 from zoneinfo import ZoneInfo
 
 from nanobot import __version__
+from nanobot.agent.conversation import Interruption
 from nanobot.app.bot import Bot, build_bot, shell_handlers
 from nanobot.app.dream import dream_later
 from nanobot.app.forgetting import go_on
@@ -34,6 +35,7 @@ from nanobot.ops.supervisor import Supervisor
 from nanobot.ports import Channel
 from nanobot.store.lock import WorkspaceLock
 from nanobot.store.template import prepare, template_folder
+from nanobot.tools.process import end_left_over
 from nanobot.workspace import Home, Workspace
 
 log = logging.getLogger(__name__)
@@ -109,7 +111,7 @@ class App:
             await asyncio.to_thread(prepare, workspace, template_folder())
             try:
                 await go_on(self._bot.forgetting, self._bus, workspace)
-                await self._recover(address, owed)
+                await self._recover(address, owed, has_ended=bool(await end_left_over(workspace.state)))
                 if not once:
                     model = models.get(address.session_key)[0]
                     Thread(target=model.warm, name="warm", daemon=True).start()  # leaving does not wait for it
@@ -206,20 +208,24 @@ class App:
                     await bot.keep.dream.run_by_itself()
         return next((one.failure for one in done if one.failure), "")
 
-    async def _recover(self, address: Address, owed: Collection[str] = ()) -> None:
-        """Tell of a turn that the end of another process cut short."""
+    async def _recover(self, address: Address, owed: Collection[str] = (), *, has_ended: bool = False) -> None:
+        """Tell of a turn that the end of another process cut short, and that a command of it `has_ended` only now."""
         if self._bot.keep.lanes.is_busy(address.session_key):
             return
         cut_short = await self._bot.agent.recover(address, owed)
-        if cut_short is None:
-            return
+        told = [self._of_interruption(cut_short, address)] if cut_short else []
+        told += [say("turn.left_running", self.language(address))] if has_ended else []
+        if told:
+            message = OutboundMessage(id=new_id(), address=address, text="\n".join(told), kind="notice")
+            await self._bus.send(message)
+
+    def _of_interruption(self, cut_short: Interruption, address: Address) -> str:
         sentence = "turn.interrupted_tools" if cut_short.tools else "turn.interrupted"
         if cut_short.tools and cut_short.unanswered:
             sentence = "turn.interrupted_unanswered"
         self._bot.languages.hear(address.session_key, cut_short.asked)
         asked = shorten(cut_short.asked, MOST_OF_QUESTION, placeholder=" …")
-        text = say(sentence, self.language(address), asked=asked, tools=", ".join(cut_short.tools))
-        await self._bus.send(OutboundMessage(id=new_id(), address=address, text=text, kind="notice"))
+        return say(sentence, self.language(address), asked=asked, tools=", ".join(cut_short.tools))
 
     async def _say(self, channel: Channel, address: Address, sentence: str, **values: object) -> None:
         text = say(sentence, self.language(address), **values)

@@ -50,5 +50,5 @@ def builtin_tools(
         Grep(disk, spill),
     ]
     if exec_policy:
-        tools.append(Exec(exec_policy, disk, spill, approval))
+        tools.append(Exec(exec_policy, disk, spill, approval, workspace.state))
     return tools

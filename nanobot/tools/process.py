@@ -1,21 +1,34 @@
 """Runs a command so that nothing of it is left behind: no process, no endless output."""
 
 import asyncio
+import logging
 import os
 import re
 import signal
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Collection, Coroutine, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
+
+from nanobot.ids import new_id
+from nanobot.workspace import PRIVATE_FILE
+
+MARK = "STARTED_BY_NANOBOT"
+"""The variable in the environment of a command, and of all that it starts, that holds the name of its record."""
+
+_RECORD = "command_"
+_PROCESSES = Path("/proc")  # of Linux; elsewhere nobody's environment can be read
 
 _KEPT_HEAD = 4_000_000  # bytes of output that are kept; what comes between head and tail is counted only
 _KEPT_TAIL = 100_000
 _CHUNK = 65_536
 _DRAIN = 1.0  # seconds in which output may still come after the command itself has ended
 _GRACE = 2.0  # seconds between asking a process to end and making it
+_LOOK = 0.02  # seconds between two looks whether it has ended
+
+_log = logging.getLogger(__name__)
 
 _ESCAPES = re.compile(
     "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?|\x1b[ -/]*[0-~]?"
@@ -59,17 +72,88 @@ class Output:
         return _plain(self._head + self._tail)
 
 
-async def run(words: Sequence[str], folder: Path, environment: Mapping[str, str], *, seconds: float) -> Finished:
+async def run(
+    words: Sequence[str], folder: Path, environment: Mapping[str, str], *, seconds: float, records: Path, turn: str
+) -> Finished:
     """Run a command to its end, at most for so long; its whole process group ends with it, also when cancelled.
 
-    Raises OSError if it cannot be started.
+    While it runs, a file in the folder `records` says so, and in which turn. Raises OSError if it cannot be started.
     """
     output = Output()
-    async with _pipe() as (reader, writer):
-        process = await _start(words, folder, environment, writer)
-        writer.close()
-        timed_out, left_running = await _to_its_end(process, output.collect(reader), seconds)
+    with _recorded(records, turn) as mark:
+        async with _pipe() as (reader, writer):
+            process = await _start(words, folder, {**environment, MARK: mark}, writer)
+            writer.close()
+            timed_out, left_running = await _to_its_end(process, output.collect(reader), seconds)
     return Finished(await asyncio.to_thread(output.text), await process.wait(), timed_out, left_running)
+
+
+async def end_left_over(records: Path) -> Collection[str]:
+    """End what commands of a killed process still run; the turns in which those were started.
+
+    Only whoever has the workspace may call it, before a command of its own runs. A process is known by the mark in
+    its environment, which is looked for right before each signal: a number may have passed to somebody else. What
+    cannot be ended keeps its record, and the next start tries again.
+    """
+    left = {path.name: path for path in await asyncio.to_thread(lambda: list(records.glob(f"{_RECORD}*")))}
+    left.pop(os.environ.get(MARK, ""), None)  # it started us, and waits for us
+    found = groups = await asyncio.to_thread(_groups_with, left) if left else {}
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for group in groups:
+            _signal(group, number)
+        groups = await _groups_after(_GRACE, left) if groups else {}
+    if groups:
+        _log.warning("commands of an earlier process still run and could not be ended: groups %s", sorted(groups))
+    for mark in left.keys() - groups.values():
+        left[mark].unlink(missing_ok=True)
+    return {_turn_of(mark) for mark in set(found.values()) - set(groups.values())}
+
+
+@contextmanager
+def _recorded(records: Path, turn: str) -> Iterator[str]:
+    """The name of a file that is there meanwhile. It holds nothing: what is run is nobody's business.
+
+    It needs to outlive this process, not the machine, so that it need not reach the disk.
+    """
+    record = records / f"{_RECORD}{turn}_{new_id()}"
+    with suppress(OSError):  # no reason not to run a command
+        os.close(os.open(record, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE))
+    try:
+        yield record.name
+    finally:
+        with suppress(OSError):
+            record.unlink(missing_ok=True)
+
+
+def _turn_of(mark: str) -> str:
+    return mark.removeprefix(_RECORD).rpartition("_")[0]
+
+
+async def _groups_after(seconds: float, marks: Collection[str]) -> Mapping[int, str]:
+    """The process groups that are still there after so long; returns as soon as there are none."""
+    for _ in range(round(seconds / _LOOK)):
+        if not await asyncio.to_thread(_groups_with, marks):
+            break
+        await asyncio.sleep(_LOOK)
+    return await asyncio.to_thread(_groups_with, marks)
+
+
+def _groups_with(marks: Collection[str]) -> Mapping[int, str]:
+    """The process groups in which somebody of ours carries one of these marks, and which one.
+
+    A command begins a session of its own, so that all members of such a group come from it, also those that have
+    hidden their environment.
+    """
+    groups: dict[int, str] = {}
+    for path in _PROCESSES.glob("[0-9]*/environ"):
+        with suppress(OSError):  # it has ended, or is none of ours
+            variables = path.read_bytes().split(b"\0") if path.stat().st_uid == os.getuid() else []
+            mark = next((line for line in variables if line.startswith(f"{MARK}=".encode())), b"")
+            name = os.fsdecode(mark.partition(b"=")[2])
+            if name in marks:
+                groups[os.getpgid(int(path.parent.name))] = name
+    groups.pop(os.getpgrp(), None)
+    return groups
 
 
 async def _to_its_end(process: Process, collect: Coroutine[None, None, None], seconds: float) -> tuple[bool, bool]:

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
@@ -56,8 +57,11 @@ class ExecArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Exec:
     """Runs a command in the folder of whoever asks, if its list of commands or a person allows it."""
 
-    def __init__(self, policy: ExecPolicy, disk: Disk, spill: Spill, approval: Approval) -> None:
-        """Raises ConfigError if the policy's list of allowed commands cannot be used."""
+    def __init__(self, policy: ExecPolicy, disk: Disk, spill: Spill, approval: Approval, records: Path) -> None:
+        """`records` is the folder in which is told what runs.
+
+        Raises ConfigError if the policy's list of allowed commands cannot be used.
+        """
         self.spec = ToolSpec(
             "exec",
             f"Run a command in the workspace and read its output. It has {policy.timeout:g} seconds and no input; "
@@ -69,6 +73,7 @@ class Exec:
         self._disk = disk
         self._spill = spill
         self._approval = approval
+        self._records = records
         self._refused: dict[str, tuple[str, int]] = {}
 
     def describe(self, arguments: Mapping[str, object], language: Language) -> str:
@@ -89,7 +94,14 @@ class Exec:
             await self._permit(command, caller)
             words = ["/bin/sh", "-c", command]
         try:
-            finished = await process.run(words, place.path, clean(os.environ), seconds=self._policy.timeout)
+            finished = await process.run(
+                words,
+                place.path,
+                clean(os.environ),
+                seconds=self._policy.timeout,
+                records=self._records,
+                turn=caller.turn,
+            )
         except OSError as error:
             raise ToolError(f"{shown.one_line(words[0])} could not be started: {error.strerror}.") from error
         output = await self._spill.fit(finished.output, caller.authority.scope, "exec")

@@ -151,3 +151,23 @@ async def test_stop_ends_what_runs_there_and_nothing_elsewhere(desk: Desk) -> No
     assert "Kept 1 message" in stopped.text
     users = [line["content"] for line in desk.messages() if line["role"] == "user"]
     assert users == ["sleep", "while you are at it", "next"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+async def test_a_command_that_outlived_its_killed_process_is_ended_at_the_next_start(desk: Desk) -> None:
+    prepare(desk)
+    desk.server.will(say("Here I am."))
+    async with asking("sleep") as process:
+        command = await Command.running(desk)
+        process.kill()
+        await process.wait()
+    async with asking("next") as process:
+        out, err = await process.communicate()
+        await command.gone()
+    assert out == b"Here I am.\n"
+    told = err.decode()
+    assert "interrupted while running exec" in told
+    assert "A command that I had started before I was cut off was still running; I have ended it." in told
+    async with asking("and now?") as process:
+        _, err = await process.communicate()
+    assert b"still running" not in err

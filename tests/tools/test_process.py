@@ -2,9 +2,12 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -12,9 +15,11 @@ import pytest
 from nanobot.tools import process
 from nanobot.tools.environment import clean
 from nanobot.tools.shell import ExecPolicy
+from nanobot.workspace import Workspace
 from tests.tools.desk import OWNER, Desk
 
 ALLOWED = ExecPolicy(owner="allow", timeout=30.0)
+needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 HURRIED = ExecPolicy(owner="allow", timeout=2.0)
 
 
@@ -204,3 +209,98 @@ async def test_no_descriptor_is_left_open(shell: Desk) -> None:
         await shell.refusal("write_file", path="memory", content="x")
     await asyncio.sleep(0)  # the last pipe closes in the loop's next round
     assert open_descriptors() <= before
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+WAITING = "echo at work; read word; echo still here"
+
+
+@contextmanager
+def left_over(records: Path, name: str, script: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
+    """A command that a process before us started, with its record, and the lines before it said `at work`."""
+    (records / name).touch()
+    command = ["/bin/sh", "-c", script]
+    environment = clean(os.environ) | {process.MARK: name}
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as popen:
+        try:
+            assert popen.stdout
+            yield popen, [line.strip() for line in iter(popen.stdout.readline, "at work\n")]
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(popen.pid, signal.SIGKILL)
+
+
+async def test_while_a_command_runs_an_empty_private_file_says_so(shell: Desk) -> None:
+    state = Workspace(shell.root).state
+    state.mkdir(parents=True)
+    seen = await shell.text("exec", command=f"echo ${process.MARK}; ls -ln .nanobot/state")
+    mark, _, line, _ = seen.split("\n")
+    mode, _, _, _, size, *_, name = line.split()
+    assert (mode[:10], size, name) == ("-rw-------", "0", mark)
+    assert mark.startswith("command_turn-1_")
+    assert not list(state.iterdir())
+
+
+async def test_without_a_place_for_the_record_the_command_runs_nevertheless(shell: Desk) -> None:
+    assert not Workspace(shell.root).state.exists()
+    assert await shell.text("exec", command="echo done") == "done\n[exit code 0]"
+
+
+@needs_proc
+async def test_what_a_dead_process_left_running_is_ended_with_its_group(tmp_path: Path) -> None:
+    hidden = "echo $$; echo at work; while :; do sleep 600; done"  # carries no mark
+    with left_over(tmp_path, "command_t1_a", f"env -i sh -c '{hidden}' & wait") as (one, [member]):
+        assert await process.end_left_over(tmp_path) == {"t1"}
+        assert one.wait(20) == -signal.SIGTERM
+        await gone(int(member))
+    assert names(tmp_path) == []
+    assert not await process.end_left_over(tmp_path)
+
+
+@needs_proc
+async def test_what_does_not_listen_is_made_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_GRACE", 0.1)
+    stubborn = "trap '' TERM; echo at work; while :; do sleep 1; done"
+    with (
+        left_over(tmp_path, "command_t1_a", stubborn) as (one, _),
+        left_over(tmp_path, "command_t2_b", stubborn) as (two, _),
+    ):
+        assert await process.end_left_over(tmp_path) == {"t1", "t2"}
+        assert (one.wait(20), two.wait(20)) == (-signal.SIGKILL, -signal.SIGKILL)
+    assert names(tmp_path) == []
+
+
+async def test_who_carries_no_mark_or_that_of_another_workspace_is_left_alone(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    with left_over(other, "command_t1_a", WAITING) as (one, _):
+        (tmp_path / "command_t1_b").touch()
+        (tmp_path / "people.json").touch()
+        assert not await process.end_left_over(tmp_path)
+        assert one.communicate("go on")[0] == "still here\n"
+    assert names(tmp_path) == ["other", "people.json"]
+    assert names(other) == ["command_t1_a"]
+
+
+async def test_a_command_that_starts_the_bot_anew_is_not_ended_by_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with left_over(tmp_path, "command_t1_a", WAITING) as (one, _):
+        monkeypatch.setenv(process.MARK, "command_t1_a")
+        assert not await process.end_left_over(tmp_path)
+        assert one.communicate("go on")[0] == "still here\n"
+    assert (tmp_path / "command_t1_a").exists()
+
+
+async def test_where_processes_cannot_be_looked_at_the_record_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_PROCESSES", tmp_path / "none")
+    (tmp_path / "command_t1_a").touch()
+    assert not await process.end_left_over(tmp_path)
+    assert names(tmp_path) == []

@@ -24,7 +24,7 @@ class ErasableState:
     """Erasable over .nanobot/state, but for what has an owner of its own: the choices of models by session, names of
     people and groups, names of sessions, and what was set aside as damaged.
 
-    The other files hold times, numbers and names of files.
+    The other files hold times, numbers and names of files, or nothing.
     """
 
     place = "state"
