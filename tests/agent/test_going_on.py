@@ -95,6 +95,24 @@ async def test_the_model_completes_what_a_crash_cut_off_and_no_tool_runs_twice(t
     assert problems(llm.requests[0].messages[1:]) == []
 
 
+async def test_it_is_told_under_the_answer_that_a_command_was_still_running(tmp_path: Path) -> None:
+    before, after, hang = tmp_path / "a", tmp_path / "b", Hang()
+    async with life(before, ScriptedLLM(calls("hang")), tools=[hang]) as bot:
+        await bot.bus.publish(said("m1", "book it"))
+        await hang.started.wait()
+        turn = (await kept(bot))[0].turn
+        shutil.copytree(before, after)
+
+    async with life(after, ScriptedLLM(says("I look first."), says("Fine.")), tools=[Hang()]) as bot:
+        bot.agent.ended_in |= {turn}
+        (answer,) = await answers(bot, 1)
+        await bot.bus.publish(said("m2", "and now?"))
+        (later,) = await answers(bot, 1)
+
+    assert answer.text.endswith(f"\n\n[{say('turn.left_running', 'en')}]")
+    assert later.text == "Fine."
+
+
 class Asking:
     """Does nothing before a person allows it."""
 

@@ -125,6 +125,35 @@ async def test_what_a_killed_gateway_left_behind_is_no_gateway_and_does_not_hind
         assert await gateway.stop() == 0
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+async def test_a_command_that_outlived_its_killed_gateway_is_ended_by_the_next(
+    model: FakeOpenAI, private_home: Path
+) -> None:
+    configure(private_home, model.base_url, telegram=NOBODY, tools={"exec": {"owner": "allow"}})
+    root = Workspace(Home(private_home).workspace).root
+    root.mkdir()
+    os.mkfifo(root / "alive")
+    model.will(call(("exec", {"command": "exec 3> alive; sleep 600"})), say("It may have run."), say("Fine."))
+    told = "A command that I had started before I was cut off was still running; I have ended it."
+    async with GatewayProcess(private_home) as gateway:
+        asked = await Running.start("chat", "-m", "sleep", env={"NANOBOT_HOME": str(private_home)})
+        with await asyncio.to_thread((root / "alive").open) as alive:
+            gateway.signal(signal.SIGKILL)
+            await gateway.ended()
+            async with GatewayProcess(private_home) as gateway:
+                assert await asyncio.to_thread(alive.read) == ""
+                assert told in gateway.said
+                await asked.communicate()
+                session = root / "sessions" / "cli" / "default.jsonl"
+                while "It may have run." not in session.read_text():  # noqa: ASYNC110  nobody tells of it
+                    await asyncio.sleep(0.01)
+                later = await nanobot(private_home, "chat", "-m", "and now?")
+                assert later.out == "Fine.\n"
+                assert later.err.startswith("It may have run.\n")  # it waited for a terminal
+                assert later.err.endswith(f"\n\n[{told}]\n")
+
+
 async def test_a_workspace_with_a_very_long_path_has_its_socket_elsewhere(
     model: FakeOpenAI, private_home: Path, tmp_path: Path
 ) -> None:
