@@ -139,6 +139,11 @@ class Dispatcher:
             return
         if command and self._lanes.is_busy(message.address.session_key):
             await self._mention(replace(waits, id=f"{message.id}:waits", reply_to=None))
+        elif not command and not self._bus.is_durable and self._lanes.must_wait(message.address.session_key):
+            try:
+                await self._agent.await_turn(message)
+            except StoreError as error:
+                log.warning("%s: what waits there would be lost with this process: %s", message.address, error)
         self._lanes.put(message)
 
     async def _takes_its_place(self, message: InboundMessage) -> bool:

@@ -181,6 +181,10 @@ class Lanes:
         lane = self._lanes.get(key)
         return lane is not None and lane.task is not None
 
+    def must_wait(self, key: str) -> bool:
+        """Whether a message of this session would not be handled at once."""
+        return self.is_busy(key) or self._is_closed or self._places.locked()
+
     async def _quieten(self, patience: Callable[[], Awaitable[None]]) -> None:
         """Wait for what runs, and end what goes on for too long."""
         await first_of(self.idle(), patience())

@@ -137,7 +137,18 @@ class Archived:
     cursor: int
 
 
-Mark = Reset | Window | Ended | Asked | Archived
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedMessage:
+    """A user's message that waits for its turn, as it will be recorded then.
+
+    It is over once a message with the same `inbound` stands in the session.
+    """
+
+    at: str
+    message: Message
+
+
+Mark = Reset | Window | Ended | Asked | Archived | QueuedMessage
 Line = Message | Mark
 
 
@@ -148,7 +159,7 @@ class Session:
     `ended` holds the turns among these messages that ended without a complete answer. The first `along`
     messages are of older turns that go along; behind them nothing is left out. `brief` and `episodes` are
     those of the window, and `episodes` moves on with what is archived. `asking` is the turn in which a tool
-    waits for a person's answer, "" if none does.
+    waits for a person's answer, "" if none does. `waiting` are the messages that wait for their turn, by `inbound`.
     """
 
     key: str
@@ -158,6 +169,7 @@ class Session:
     brief: str | None = None
     episodes: int | None = None
     asking: str = ""
+    waiting: dict[str, Message] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,6 +166,11 @@ class Agent:
                 if conversation.length % LOOK == 0:
                     await self._make_room(conversation, message.authority.scope)
 
+    async def await_turn(self, message: InboundMessage) -> None:
+        """Record durably that a message waits for its turn. Raises StoreError."""
+        conversation = await self._conversations.open(message.address.session_key)
+        await conversation.await_turn(heard(message, self._context.runtime(message)))
+
     def _room(self, llm: LLM, tokens: TokenEstimator) -> Room:
         tools = tokens.count_request([tool.spec for tool in self._tools_of(llm.info) if llm.info.tools])
         return Room(llm.info, tokens, tools, self._limits.compact_at)

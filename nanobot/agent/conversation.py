@@ -16,7 +16,7 @@ from nanobot.memory.strategies.view import Turn as OldTurn
 from nanobot.messages import InboundMessage
 from nanobot.ports import Clock, SessionStore
 from nanobot.tokens import Counts, Report, TokenEstimator
-from nanobot.transcript import Asked, Ended, EndedHow, Message, Reset, Session, ToolCall, Window
+from nanobot.transcript import Asked, Ended, EndedHow, Message, QueuedMessage, Reset, Session, ToolCall, Window
 
 KEPT = 512
 """Conversations kept open; one that was not used for long is opened anew."""
@@ -27,13 +27,13 @@ REST = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Interruption:
-    """A turn that the death of the process cut short: what was asked, and which tools were running.
+    """The death of the process: what was asked and not answered, and which tools were running.
 
     `unanswered`: the first of them still waited for the person's answer, so none of them did anything.
     """
 
-    asked: str
-    tools: Sequence[str]
+    asked: Sequence[str]
+    tools: Sequence[str] = ()
     unanswered: bool = False
 
 
@@ -196,18 +196,39 @@ class Conversation:
         return None
 
     async def recover(self, owed: Collection[str] = ()) -> Interruption | None:
-        """Deal with a last turn that neither was answered nor ended, because the process died in it."""
+        """Deal with a last turn that neither was answered nor ended, because the process died in it.
+
+        So with what waited for its turn then: it is recorded as what was said.
+        """
         messages = self._session.messages
         turn = messages[-1].turn if messages else ""
-        if not turn or turn in self._session.ended or _is_answer(messages[-1]) or turn == self._turn:
+        if turn and turn == self._turn:
             return None
-        if any(message.inbound in owed for message in messages if message.turn == turn):
-            return None
-        unanswered = self._session.asking == turn
-        calls = await self.reopen(turn, again=False)
-        asked = " / ".join(message.content or "" for message in self._running() if message.role == "user")
-        await self.end(turn, "interrupted")
-        return Interruption(asked, [call.name for call in calls], unanswered)
+        found: Interruption | None = None
+        if turn and turn not in self._session.ended and not _is_answer(messages[-1]):
+            if any(message.inbound in owed for message in messages if message.turn == turn):
+                return None
+            unanswered = self._session.asking == turn
+            calls = await self.reopen(turn, again=False)
+            asked = [message.content or "" for message in self._running() if message.role == "user"]
+            await self.end(turn, "interrupted")
+            found = Interruption(asked, [call.name for call in calls], unanswered)
+        if waited := [message for inbound, message in self._session.waiting.items() if inbound not in owed]:
+            turn = new_id()
+            for message in waited:
+                await self.record(message, turn)
+            await self.end(turn, "interrupted")
+            asked = [message.content or "" for message in waited]
+            found = replace(found, asked=[*found.asked, *asked]) if found else Interruption(asked)
+        return found
+
+    async def await_turn(self, message: Message) -> None:
+        """Keep durably that a user's message waits for its turn; the next process knows of it if this one dies."""
+        await self._store.append(self._session, QueuedMessage(at=self._now(), message=message))
+
+    def _still_waiting(self) -> list[QueuedMessage]:
+        """What waits, to be written anew behind a mark before which nothing is read."""
+        return [QueuedMessage(at=self._now(), message=message) for message in self._session.waiting.values()]
 
     async def enter(self, scope: str) -> bool:
         """What was said here in another scope is not replayed: the person's role has changed. Whether that is so."""
@@ -220,7 +241,8 @@ class Conversation:
     async def reset(self) -> None:
         """Start afresh; what was said stays in the file."""
         messages = self._session.messages
-        await self._store.append(self._session, Reset(at=self._now(), through=messages[-1].id if messages else None))
+        mark = Reset(at=self._now(), through=messages[-1].id if messages else None)
+        await self._store.append(self._session, mark, *self._still_waiting())
         self._turn = ""
         self._replace([])
 
@@ -279,6 +301,7 @@ class Conversation:
             await self._store.append(
                 self._session,
                 Window(at=self._now(), start=to.start, kept=to.kept, brief=to.brief, episodes=newest),
+                *self._still_waiting(),
             )
         self._replace([*to.along, *to.shown], len(to.along))
         return left

@@ -50,6 +50,10 @@ MOST_OF_QUESTION = 120
 """Characters of what was asked that the sentence about an interruption repeats."""
 
 
+MOST_QUESTIONS = 3
+"""So many of several questions it repeats."""
+
+
 class App:
     """Everything, wired together. `run` owns every task; none outlives it."""
 
@@ -61,6 +65,7 @@ class App:
         self._address: Address | None = None
         self._pairing = pairing
         self._patience = patience
+        self._is_ending = False  # the machine or the session of its user ends: nobody can wait
         self._own: OwnWire | None = None
         self._desk = Desk(None, self._welcome, self.language, self._recover)
 
@@ -97,6 +102,10 @@ class App:
         self._address = address
         await self._recover(address)
 
+    def end(self) -> None:
+        """A signal asks for the end: what is said is not put away now, the next start does that."""
+        self._is_ending = True
+
     async def run(self, channel: Channel, address: Address, *, once: bool = False, owed: Collection[str] = ()) -> None:
         """Serve one channel until its `listen` returns, and meanwhile the terminals and commands that come later.
 
@@ -117,7 +126,7 @@ class App:
                     Thread(target=model.warm, name="warm", daemon=True).start()  # leaving does not wait for it
                     self._bot.keep.archive.background.start("history", self._bot.keep.memory.state.begin)
                     self._bot.keep.archive.begin()
-                if not await self._serve(channel, address, once=once):
+                if not await self._serve(channel, address, once=once) and not self._is_ending:
                     await self._leave(channel, self._address, once=once)
             finally:
                 await models.aclose()
@@ -144,7 +153,7 @@ class App:
                 )
                 serving = [tasks.create_task(work) for work in works]
                 await channel.listen(publish)
-                if goes_on := self._desk.has_guests:
+                if (goes_on := self._desk.has_guests) and not self._is_ending:
                     await self._finish_for_others(channel, address)
                 for task in serving:
                     task.cancel()
@@ -210,9 +219,10 @@ class App:
 
     async def _recover(self, address: Address, owed: Collection[str] = (), *, has_ended: bool = False) -> None:
         """Tell of a turn that the end of another process cut short, and that a command of it `has_ended` only now."""
-        if self._bot.keep.lanes.is_busy(address.session_key):
+        lanes, key = self._bot.keep.lanes, address.session_key
+        if lanes.is_busy(key):
             return
-        cut_short = await self._bot.agent.recover(address, owed)
+        cut_short = await self._bot.agent.recover(address, {*owed, *(message.id for message in lanes.queue(key))})
         told = [self._of_interruption(cut_short, address)] if cut_short else []
         told += [say("turn.left_running", self.language(address))] if has_ended else []
         if told:
@@ -223,8 +233,8 @@ class App:
         sentence = "turn.interrupted_tools" if cut_short.tools else "turn.interrupted"
         if cut_short.tools and cut_short.unanswered:
             sentence = "turn.interrupted_unanswered"
-        self._bot.languages.hear(address.session_key, cut_short.asked)
-        asked = shorten(cut_short.asked, MOST_OF_QUESTION, placeholder=" …")
+        self._bot.languages.hear(address.session_key, "\n".join(cut_short.asked))
+        asked = _questions(cut_short.asked, self.language(address))
         return say(sentence, self.language(address), asked=asked, tools=", ".join(cut_short.tools))
 
     async def _say(self, channel: Channel, address: Address, sentence: str, **values: object) -> None:
@@ -254,6 +264,13 @@ class App:
                 await channel.show(frame.progress)
         except Exception:  # the boundary of a channel: one message that cannot be shown is not the end
             log.exception("%s could not show something", channel.name)
+
+
+def _questions(asked: Sequence[str], language: Language) -> str:
+    """The beginning of each of what was asked; of many, how many more there are."""
+    texts = [shorten(text, MOST_OF_QUESTION, placeholder=" …") for text in asked[:MOST_QUESTIONS]]
+    more = len(asked) - len(texts)
+    return " / ".join([*texts, *([say("turn.more_asked", language, count=more)] if more > 0 else [])])
 
 
 def build(config: Config, home: Home, language: Language = "en") -> App:

@@ -156,6 +156,13 @@ class _Server:
         if self._bot is not None:
             await self._bot.move(address)
 
+    def end(self) -> None:
+        """A signal asks for the end."""
+        from nanobot.app import App
+
+        if isinstance(self._bot, App):
+            self._bot.end()
+
     async def serve(self, bot: "App | Joined", channel: "Channel", *, once: bool = False) -> None:
         """Serve the channel until the person leaves, whoever ends meanwhile."""
         from nanobot.channels.socket.joined import SteadyChannel
@@ -248,7 +255,7 @@ async def _converse(bot: "App | Joined", server: _Server, *, model: str, machine
 
     menu, greeting = bot.menu(address), bot.greeting(address)
     terminal = Terminal(address, server.home.terminal_history, menu, greeting, language, model, machine)
-    terminal.on_move = server.move
+    terminal.on_move, terminal.on_end = server.move, server.end
     await server.serve(bot, terminal)
     return 0
 

@@ -37,7 +37,7 @@ class Scheduler:
     """
 
     def __init__(self, times: JobTimes, clock: Clock, zone: tzinfo | None) -> None:
-        """`times` keeps when each job last began; without a `zone` it is the machine's."""
+        """`times` keeps when each job last began; without a `zone` it is the clock's."""
         self._times = times
         self._clock = clock
         self._zone = zone
@@ -113,8 +113,4 @@ class Scheduler:
         return next_time(self._jobs[name].when, self._times.last(name), self._clock.now(), self._local())
 
     def _local(self) -> tzinfo:
-        if self._zone is None:
-            from tzlocal import get_localzone
-
-            self._zone = get_localzone()
-        return self._zone
+        return self._zone or self._clock.now().tzinfo or UTC

@@ -16,6 +16,7 @@ from nanobot.transcript import (
     Ended,
     Line,
     Message,
+    QueuedMessage,
     Reset,
     ToolCall,
     Usage,
@@ -67,6 +68,11 @@ class _Window(msgspec.Struct):
     episodes: int | None = None
 
 
+class _Queued(msgspec.Struct):
+    at: str
+    message: msgspec.Raw
+
+
 class _Kind(msgspec.Struct):
     type: str
 
@@ -78,6 +84,7 @@ class _Time(msgspec.Struct):
 _message = msgspec.json.Decoder(Message).decode
 _wire_message = msgspec.json.Decoder(_WireMessage).decode
 _window = msgspec.json.Decoder(_Window).decode
+_waiting = msgspec.json.Decoder(_Queued).decode
 _kind = msgspec.json.Decoder(_Kind).decode
 _time = msgspec.json.Decoder(_Time).decode
 
@@ -164,6 +171,11 @@ def _read_window(raw: bytes) -> Window:
     return Window(**msgspec.structs.asdict(_window(raw)))
 
 
+def _read_waiting(raw: bytes) -> QueuedMessage:
+    wire = _waiting(raw)
+    return QueuedMessage(at=wire.at, message=_read_message(bytes(wire.message)))
+
+
 _READERS: Mapping[str, Callable[[bytes], Line]] = {
     "message": _read_message,
     "archived": msgspec.json.Decoder(Archived).decode,
@@ -171,6 +183,7 @@ _READERS: Mapping[str, Callable[[bytes], Line]] = {
     "reset": msgspec.json.Decoder(Reset).decode,
     "ended": msgspec.json.Decoder(Ended).decode,
     "asked": msgspec.json.Decoder(Asked).decode,
+    "waiting": _read_waiting,
 }
 
 
@@ -231,6 +244,7 @@ _WRITERS: Mapping[type[Line], Callable[[Any], dict[str, object]]] = {
     Reset: lambda mark: {"type": "reset", "at": mark.at} | _filled(through=mark.through),
     Ended: lambda mark: {"type": "ended", "turn": mark.turn, "how": mark.how, "at": mark.at},
     Asked: lambda mark: {"type": "asked", "turn": mark.turn, "open": mark.open, "at": mark.at},
+    QueuedMessage: lambda mark: {"type": "waiting", "at": mark.at, "message": _write_message(mark.message)},
 }
 
 

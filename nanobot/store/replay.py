@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from nanobot.transcript import Archived, Asked, Ended, Line, Message, Reset, Session, Window
+from nanobot.transcript import Archived, Asked, Ended, Line, Message, QueuedMessage, Reset, Session, Window
 
 
 def follow(session: Session, lines: Iterable[Line]) -> None:
@@ -16,14 +16,12 @@ def follow(session: Session, lines: Iterable[Line]) -> None:
             case Ended():
                 session.ended.add(line.turn)
                 _forget_ended(session)
-            case Reset():
-                session.messages.clear()
-                session.ended.clear()
-                session.along, session.brief, session.episodes, session.asking = 0, None, None, ""
-            case Window():
-                _move_window(session, line)
+            case Reset() | Window():
+                _leave_behind(session, line)
             case Archived():
                 session.episodes = line.cursor
+            case QueuedMessage(message=message):
+                session.waiting[message.inbound or ""] = message
 
 
 class Replay:
@@ -40,6 +38,8 @@ class Replay:
         self._begun = False  # the window's first message was met
         self._episodes: int | None = None
         self._knows_episodes = False
+        self._recorded: set[str | None] = set()  # by `inbound`
+        self._waiting: dict[str, Message] = {}
         self._asking: str | None = None  # None as long as neither a question nor a message was met
 
     def take(self, line: Line | None) -> bool:
@@ -58,12 +58,15 @@ class Replay:
                 self._take_window(line)
             case Archived():
                 self._take_episodes(line.cursor)
+            case QueuedMessage(message=message) if message.inbound not in self._recorded:
+                self._waiting.setdefault(message.inbound or "", message)
         return True
 
     def session(self, key: str) -> Session:
         """What was gathered."""
         session = Session(key, [*self._before[::-1], *self._messages[::-1]], self._ended, episodes=self._episodes)
         session.asking = self._asking or ""
+        session.waiting = dict(reversed(self._waiting.items()))
         if self._window is not None and self._begun:
             session.along = len(self._before)
             session.brief = self._brief or self._window.brief
@@ -73,6 +76,7 @@ class Replay:
     def _take_message(self, message: Message) -> bool:
         if self._asking is None:
             self._asking = ""
+        self._recorded.add(message.inbound)
         if message.retries:
             self._retried[message.retries] = message.id
         in_place = self._retried.get(message.turn)
@@ -107,6 +111,16 @@ def _add(session: Session, message: Message) -> None:
         _set_aside(session, message.retries, message.id)
     session.messages.append(message)
     session.asking = ""
+    session.waiting.pop(message.inbound or "", None)
+
+
+def _leave_behind(session: Session, mark: Reset | Window) -> None:
+    if isinstance(mark, Window):
+        _move_window(session, mark)
+        return
+    session.messages.clear()
+    session.ended.clear()
+    session.along, session.brief, session.episodes, session.asking = 0, None, None, ""
 
 
 def _set_aside(session: Session, turn: str, in_place: str) -> None:

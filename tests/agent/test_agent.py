@@ -1,6 +1,7 @@
 """What happens between a message and its answer."""
 
 import asyncio
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -234,7 +235,7 @@ async def test_after_a_crash_the_open_call_is_closed_told_and_not_run_again(tmp_
         await fresh.ask("and now?")
 
     assert interruption is not None
-    assert (interruption.asked, list(interruption.tools)) == ("save it", ["write"])
+    assert (interruption.asked, list(interruption.tools)) == (["save it"], ["write"])
     assert again is None
     assert echo.calls == []
     assert problems(llm.requests[0].messages[1:]) == []
@@ -554,7 +555,7 @@ async def test_what_was_typed_and_not_answered_any_more_is_kept_and_told_at_the_
 
     assert [m.content for m in kept if m.role == "user"] == ["first", "second", "third"]
     assert interruption is not None
-    assert interruption.asked == "second / third"
+    assert interruption.asked == ["second", "third"]
     assert await fresh.agent.recover(ADDRESS) is None
 
 
@@ -624,3 +625,94 @@ async def test_a_session_file_that_is_changed_from_outside_counts_as_it_is(tmp_p
     assert ("teal" in str(wire(llm)[1:])) == (how not in ("deleted", "emptied"))
     kept = path.read_text(encoding="utf-8")
     assert [text in kept for text in ('"two"', '"three"', "blue")] == [True, True, False]
+
+
+async def left_waiting(tmp_path: Path, *texts: str) -> None:
+    """A process that is killed while a turn runs and these messages wait: what it had written by then is all."""
+    llm = ScriptedLLM(HANG)
+    copy = tmp_path / "then"
+    async with Bot(tmp_path / "now", llm, steer=False).running() as bot:
+        await bot.say("first")
+        await llm.asked.wait()
+        for text in texts:
+            await bot.say(text)
+        await bot.say("/help")
+        await bot.hear()
+        shutil.copytree(tmp_path / "now" / "sessions", copy / "sessions")
+
+
+async def test_what_waited_when_the_process_was_killed_is_told_once_and_stands_in_the_session(tmp_path: Path) -> None:
+    await left_waiting(tmp_path, "second", "third")
+    llm = ScriptedLLM(says("ok"))
+    fresh = Bot(tmp_path / "then", llm)
+    interruption = await fresh.agent.recover(ADDRESS)
+    kept = await fresh.store.messages(ADDRESS.session_key)
+    again = await Bot(tmp_path / "then", ScriptedLLM()).agent.recover(ADDRESS)
+    async with fresh.running():
+        await fresh.ask("and now?")
+
+    assert interruption is not None
+    assert interruption.asked == ["first", "second", "third"]
+    assert [m.content for m in kept if m.role == "user"] == ["first", "second", "third"]
+    assert again is None
+    assert [m.content for m in llm.requests[0].messages if m.role == "user" and "second" in (m.content or "")]
+
+
+async def test_what_waited_and_is_said_again_is_told_by_nobody(tmp_path: Path) -> None:
+    await left_waiting(tmp_path, "second")
+    fresh = Bot(tmp_path / "then", ScriptedLLM())
+    waiting = (await fresh.store.load(ADDRESS.session_key)).waiting
+    interruption = await fresh.agent.recover(ADDRESS, list(waiting))
+
+    assert [message.content for message in waiting.values()] == ["second"]
+    assert interruption is not None
+    assert interruption.asked == ["first"]
+
+
+class Held(ScriptedLLM):
+    """Answers once it may."""
+
+    def __init__(self, *answers: Reply) -> None:
+        super().__init__(*answers)
+        self.go_on = asyncio.Event()
+
+    async def complete(self, request: Request, stream: Stream) -> Reply:
+        self.asked.set()
+        await self.go_on.wait()
+        return await super().complete(request, stream)
+
+
+async def test_what_waited_and_was_answered_waits_no_more(tmp_path: Path) -> None:
+    llm = Held(says("one"), says("two"))
+    async with Bot(tmp_path, llm, steer=False).running() as bot:
+        await bot.say("first")
+        await llm.asked.wait()
+        await bot.say("second")
+        await bot.say("/help")
+        await bot.hear()
+        before = dict((await bot.store.load(ADDRESS.session_key)).waiting)
+        llm.go_on.set()
+        answers = [(await bot.hear()).text for _ in range(2)]
+
+    assert [message.content for message in before.values()] == ["second"]
+    assert answers == ["one", "two"]
+    fresh = Bot(tmp_path, ScriptedLLM())
+    assert (await fresh.store.load(ADDRESS.session_key)).waiting == {}
+    assert await fresh.agent.recover(ADDRESS) is None
+
+
+async def test_a_message_without_another_before_it_is_written_once(tmp_path: Path) -> None:
+    async with Bot(tmp_path, ScriptedLLM(says("ok"))).running() as bot:
+        await bot.ask("alone")
+
+    assert b'"waiting"' not in b"".join(path.read_bytes() for path in (tmp_path / "sessions").rglob("*.jsonl"))
+
+
+async def test_what_waits_is_not_left_behind_by_a_fresh_start(tmp_path: Path) -> None:
+    await left_waiting(tmp_path, "second")
+    fresh = Bot(tmp_path / "then", ScriptedLLM())
+    await fresh.agent.reset(ADDRESS)
+    interruption = await Bot(tmp_path / "then", ScriptedLLM()).agent.recover(ADDRESS)
+
+    assert interruption is not None
+    assert interruption.asked == ["second"]

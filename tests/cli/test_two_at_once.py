@@ -158,3 +158,37 @@ async def test_what_a_signal_cut_short_is_told_at_the_next_start(model: FakeOpen
     assert again.out == "Here I am.\n"
     assert "interrupted before I had answered" in again.err
     assert "how are you?" in again.err
+
+
+@needs_tmux
+async def test_what_was_typed_during_an_answer_outlives_a_kill(model: FakeOpenAI, private_home: Path) -> None:
+    model.will(beginning("Half a sent", Hang()))
+    log = Workspace(Home(private_home).workspace).sessions / "cli" / "default.jsonl"
+    with chat_in_tmux(private_home) as pane:
+        await sees(pane, r"^>$")
+        pane.say("how are you?")
+        await sees(pane, r"Half a sent")
+        pane.say("and the weather?")
+        pane.press("Escape")
+        await sees(pane, r"Kept 1 message")
+        assert '"type":"waiting"' in log.read_text()
+        os.kill(holder(private_home), signal.SIGKILL)
+    with chat_in_tmux(private_home) as pane:
+        screen = await sees(pane, r"interrupted before I had answered(.|\n)*^>$")
+        assert 'answered "and the weather?"' in " ".join(screen.split())
+
+
+@needs_tmux
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP])
+async def test_who_is_asked_to_end_by_a_signal_waits_for_no_summary(
+    model: FakeOpenAI, private_home: Path, end: signal.Signals
+) -> None:
+    model.will(say("Well."), beginning("So", Hang()))
+    with chat_in_tmux(private_home) as pane:
+        await sees(pane, r"^>$")
+        pane.say("I like pears")
+        await sees(pane, r"^Well\.(.|\n)*fake\n\n>$")
+        os.kill(holder(private_home), end)
+        screen = await sees(pane, r"^\[exit")
+    assert "writing down" not in screen
+    assert len(model.requests) == 1

@@ -157,3 +157,18 @@ async def test_of_two_jobs_that_begin_at_once_both_times_are_kept(
 
     assert JobTimesFile(path).last("b") == began
     assert JobTimesFile(path).last("a") == began
+
+
+async def test_a_time_zone_without_a_name_is_gone_on_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Nonsense")
+    done = asyncio.Event()
+
+    async def work() -> None:
+        done.set()
+
+    jobs = Scheduler(JobTimesFile(tmp_path / "job_times.json"), SystemClock(), None)
+    jobs.add("one", Every(60.0), work)
+    running = asyncio.create_task(jobs.run())
+    await done.wait()
+    running.cancel()
+    await asyncio.wait([running])

@@ -57,6 +57,7 @@ class Terminal:
         """
         self._machine = machine or Machine()
         self.on_move: Callable[[Address], Awaitable[None]] | None = None
+        self.on_end: Callable[[], None] | None = None
         """Told with which conversation the person goes on."""
         self._own: set[str] = set()  # ids of what was typed here
         self._outputs: list[Quote] = []  # of commands that the person ran, for the next message
@@ -254,6 +255,8 @@ class Terminal:
     def _end(self) -> None:
         if self._command:
             self._command.interrupt()
+        if self.on_end:
+            self.on_end()
         self._prompt.end()
 
     @contextmanager

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from nanobot.store import lines
 from nanobot.store.erasing.swapped import put, swapped
-from nanobot.transcript import Archived, Asked, Ended, Line, Message, Reset, Window
+from nanobot.transcript import Archived, Asked, Ended, Line, Message, QueuedMessage, Reset, Window
 
 Change = Callable[[Message], Message | None]
 """What becomes of a message; the same object if nothing does, None if it goes."""
 
 IsMeant = Callable[[bytes], bool]
-"""Whether a line that nobody can read goes."""
+"""Whether a line goes that nobody can read, or in which a message waits."""
 
 
 @dataclass(slots=True)
@@ -20,7 +20,8 @@ class Changes:
     """What a first look at a log found: how many lines change, and where messages go, those that stay around them.
 
     `stays` counts the messages that do. `before` and `after` lead from the id of a message that goes to its
-    neighbours, None if there is none. `gone` are the turns of which nothing stays.
+    neighbours, None if there is none. `gone` are the turns of which nothing stays. `recorded` are the messages that
+    need not stand here as waiting any more.
     """
 
     count: int = 0
@@ -28,16 +29,21 @@ class Changes:
     before: dict[str, str | None] = field(default_factory=dict)
     after: dict[str, str | None] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
+    recorded: set[str | None] = field(default_factory=set)
 
 
 def look(path: Path, change: Change, is_meant: IsMeant) -> Changes:
     """What would change. Raises OSError."""
     found, last = Changes(), None
     waiting: list[str] = []
+    queued: list[str | None] = []
     for raw, line in _lines(path):
         if not isinstance(line, Message):
             found.count += line is None and _is_bad(raw, is_meant)
+            if isinstance(line, QueuedMessage) and is_meant(raw):
+                queued.append(line.message.inbound)
             continue
+        found.recorded.add(line.inbound)
         new = change(line)
         found.count += new is not line
         if new is None:
@@ -51,6 +57,7 @@ def look(path: Path, change: Change, is_meant: IsMeant) -> Changes:
         found.after |= dict.fromkeys(waiting, last)
         waiting.clear()
     found.after |= dict.fromkeys(waiting, None)
+    found.count += sum(inbound not in found.recorded for inbound in queued)
     return found
 
 
@@ -60,6 +67,10 @@ def rewrite(path: Path, change: Change, is_meant: IsMeant, found: Changes) -> No
         for raw, line in _lines(path):
             if line is None:
                 if not _is_bad(raw, is_meant):
+                    file.write(raw)
+                continue
+            if isinstance(line, QueuedMessage):
+                if line.message.inbound not in found.recorded and not is_meant(raw):
                     file.write(raw)
                 continue
             new = change(line) if isinstance(line, Message) else _following(line, found)

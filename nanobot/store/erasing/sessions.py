@@ -23,6 +23,8 @@ _PIECE = 8 << 20  # bytes that are looked at in one go
 
 _AT = re.compile(rb'"at":\s*"([^"]+)"')
 
+_QUEUED = '"type":"waiting"'
+
 MayHold = Callable[[str], bool]
 
 
@@ -81,6 +83,8 @@ class ErasableSessions:
     def _concerns(self, key: str, path: Path, meant: Meant) -> bool:
         """Whether the conversation has to be read line by line."""
         if key in meant.dropped or key in meant.blanked:
+            return True
+        if meant.since and meant.hears(key) and _may_hold(path, lambda text: _QUEUED in text):
             return True
         files = (path, torn_path(path))
         return meant.hears(key) and any(_may_hold(file, meant.traces.may_show) for file in files)

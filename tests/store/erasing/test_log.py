@@ -12,7 +12,7 @@ from nanobot.ports import Meant
 from nanobot.store.erasing.sessions import ErasableSessions
 from nanobot.store.jsonl import torn_path
 from nanobot.store.sessions import SessionManager
-from nanobot.transcript import Archived, Ended, Line, Message, Reset, ToolCall, Window
+from nanobot.transcript import Archived, Ended, Line, Message, QueuedMessage, Reset, ToolCall, Window
 from nanobot.workspace import Workspace
 
 KEY = "cli:test"
@@ -178,3 +178,26 @@ async def test_what_belongs_to_another_scope_stays_as_it_is(tmp_path: Path) -> N
     read = await without(manager, tmp_path, meant)
 
     assert [message.content for message in await read.messages(KEY)] == ["question 0", "answer 0"]
+
+
+def queued(text: str, name: str, at: str = NOW) -> QueuedMessage:
+    return QueuedMessage(at=at, message=Message(role="user", content=text, inbound=name, scope="owner"))
+
+
+async def test_what_waited_goes_with_the_message_that_it_became(tmp_path: Path) -> None:
+    said, answer = turn(1)
+    said = replace(said, content="the secret", inbound="i1")
+    manager = await written(tmp_path, *turn(0), queued("the secret", "i1"), said, answer)
+    await without(manager, tmp_path, dropping(1))
+
+    assert "secret" not in "".join(lines_of(tmp_path))
+
+
+async def test_what_still_waits_goes_if_it_was_said_in_the_time_that_is_forgotten(tmp_path: Path) -> None:
+    manager = await written(
+        tmp_path, *turn(0), queued("earlier", "i1"), queued("secret", "i2", "2026-03-02T12:00:00.000+00:00")
+    )
+    meant = Meant(scopes=None, dropped={}, turns=frozenset(), since="2026-03-02T11:00:00.000+00:00")
+    again = await without(manager, tmp_path, meant)
+
+    assert [message.content for message in (await again.load(KEY)).waiting.values()] == ["earlier"]
