@@ -51,9 +51,8 @@ class ApprovalRequest:
         tail = "\n".join(lines[-_LINES_OF_AN_END:])[-_END:]
         length = {"characters": f"{len(self._seen):,}", "lines": f"{len(lines):,}"}
         left_out = say("tools.left_out", language, count=f"{len(self._seen) - len(head) - len(tail):,}", **length)
-        return self._asked(
-            language, "\n\n".join([shown.fenced(head, self.language), left_out, shown.fenced(tail, self.language)])
-        )
+        what = "\n\n".join([shown.fenced(head, self.language), left_out, shown.fenced(tail, self.language)])
+        return self._asked(language, what).rpartition("\n\n")[0]  # what a yes for the session is for: there is none yet
 
     @cached_property
     def _seen(self) -> str:

@@ -46,6 +46,15 @@ async def test_what_is_long_is_agreed_to_only_when_all_of_it_was_shown() -> None
     assert "echo 250" not in ends
     assert f"{len(text):,}, in 502 lines" in ends
     assert text in whole
+    assert "For this session" not in ends  # that is not offered yet
+    assert "For this session" in whole
+
+
+@pytest.mark.parametrize("sentence", ["tools.may_write", "tools.may_change", "tools.may_order"])
+async def test_the_file_is_named_beside_the_choices_too(sentence: str) -> None:
+    request = ApprovalRequest(sentence, "+ line", "diff", "write", path="SOUL.md")
+
+    assert all("SOUL.md" in request.whole(language).rpartition("\n\n")[2] for language in ("en", "zh"))
 
 
 @pytest.mark.parametrize("text", ["x" * 3_001, "\n" * 60 + "x", f"ls {' ' * 5_000}; rm -rf ~"])

@@ -41,6 +41,8 @@ class DreamStatus:
             return say("dream.status_running", language)
         if not at:
             return say("dream.status_never", language)
+        if outcome == "nothing" and self.owed and self.failed_summary.kind:
+            return say("dream.status_unread", language, at=at)
         is_said_below = outcome == "set_aside" and self.record.set_aside
         is_known = outcome in get_args(Outcome) and not is_said_below
         result = say(f"dream.result_{outcome}", language) if is_known else ""

@@ -10,7 +10,8 @@ from nanobot.errors import LLMError, VersionError
 from nanobot.memory.dream.diary import not_before
 from nanobot.memory.dream.limits import Limits
 from nanobot.memory.dream.report import DreamReport
-from nanobot.ports import ModelInfo, Reply, Request, Stream
+from nanobot.memory.dream.status import DreamStatus
+from nanobot.ports import DreamRecord, ModelInfo, Reply, Request, Stream, SummaryFailure
 from tests.fakes.dreamers import MALFORMED, add, data_of, keen, lazy, remove, wants, writes
 from tests.fakes.llm import HANG, Answer, ScriptedLLM, says
 from tests.fakes.versions import BrokenVersions
@@ -397,3 +398,14 @@ async def test_a_cursor_file_with_nonsense_in_it_costs_nothing(bedroom: Bedroom)
     await talked(bedroom, 1)
 
     assert (await bedroom.sleep(keen)).episodes == 1
+
+
+def test_what_could_not_be_summarised_is_not_called_nothing_new() -> None:
+    record = DreamRecord(last="2026-11-30T09:00:00+01:00", outcome="nothing")
+    failed = SummaryFailure("timeout", "2026-11-30T09:00:00+01:00", 1)
+
+    waits = " ".join(DreamStatus(record=record, waiting=0, is_running=False, failed_summary=failed, owed=1).told("en"))
+    over = " ".join(DreamStatus(record=record, waiting=0, is_running=False, failed_summary=failed).told("en"))
+
+    assert "nothing new" not in waits
+    assert "nothing new" in over
