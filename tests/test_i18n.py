@@ -47,3 +47,11 @@ def test_no_sentence_leaves_a_placeholder_to_the_reader(language: Language, valu
     }
 
     assert [text for text in told.values() if re.search(r"[{}]", text)] == []
+
+
+@pytest.mark.parametrize(("language", "moved"), [("en", "ove it away"), ("zh", "移走")])
+def test_what_is_to_be_moved_away_is_named_before_the_command_that_takes_its_place(
+    language: Language, moved: str
+) -> None:
+    told = say("doctor.file_unusable", language, path="SOUL.md", problem="it is a folder", fetch="install X")
+    assert told.index(moved) < told.index("install X")

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nanobot.cli.settings import home_of, idle_words, language_here, loaded_of
-from nanobot.cli.telling import tell_error
+from nanobot.cli.telling import tell, tell_error
 from nanobot.errors import UsageError, WorkspaceError
 
 if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does without
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError('There is nothing to ask; write nanobot chat "your question".')
     here = _folder_to_open(args, config) if args.here else None
     for line in idle_words(loaded):
-        print(f"nanobot: {line}", file=sys.stderr)
+        tell(f"nanobot: {line}", failed=True)
     import asyncio
 
     from nanobot.channels.socket.desk import ONCE
@@ -227,7 +227,7 @@ class _Server:
                     await self._tell(steady, say("gateway.is_back", language, seconds=round(waited)))
                 return bot
         if steady.owed:
-            print(f"nanobot: {say('gateway.unsaid', language, count=len(steady.owed))}", file=sys.stderr)
+            tell(f"nanobot: {say('gateway.unsaid', language, count=len(steady.owed))}", failed=True)
         return None
 
     async def _tell(self, steady: "SteadyChannel", text: str) -> None:
