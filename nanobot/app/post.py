@@ -77,6 +77,7 @@ class Post:
             since=status.since,
             trouble=trouble.rstrip("."),
             waiting=status.waiting,
+            next_try=status.next_try,
             flow=flow_of(self._deliverer.status(), self._clock.now()),
         )
 

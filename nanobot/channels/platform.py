@@ -23,13 +23,15 @@ class PlatformStatus:
 
     `bot` is the bot's name there ("@name"), once it is known; `since` the time from which it has been connected,
     None while it is not; `trouble` says what keeps it from hearing, as an Obstacle (ports/gateway.py) or in a
-    sentence, "" if nothing does; `waiting` counts the messages that were received and wait for a file, or behind one.
+    sentence, "" if nothing does; `waiting` counts the messages that were received and wait for a file, or behind one;
+    `next_try` is when the connection is tried again, where that is known.
     """
 
     bot: str = ""
     since: datetime | None = None
     trouble: str = ""
     waiting: int = 0
+    next_try: datetime | None = None
 
 
 class DeliveryError(NanobotError):

@@ -57,6 +57,8 @@ def gateway_lines(state: GatewayState, language: Language) -> Iterator[str]:
         yield channel_line(channel, language)
         if channel.refused:
             yield "- " + say("gateway.disk_refused", language, count=channel.refused)
+        if channel.next_try:
+            yield "- " + say("gateway.next_try", language, name=channel.name, at=f"{channel.next_try:%H:%M:%S}")
         if channel.waiting:
             yield "- " + say("gateway.waiting_for_files", language, name=channel.name, count=channel.waiting)
         yield from _flow_lines(channel, language)

@@ -45,7 +45,8 @@ class ChannelState:
     `bot` is the bot's name there, once known, `how` the way in which it listens, `since` the time from which it
     has been up; `trouble` an Obstacle or a sentence without its dot, "" if all is well; `flow` is how it goes with
     what is to be delivered. Of the disk, `since` is the time from which it has been in trouble, and `refused` counts
-    the messages that it did not take; of a platform, `waiting` counts those that wait for a file that somebody sent.
+    the messages that it did not take. Of a platform, `waiting` counts those that wait for a file that somebody sent,
+    and `next_try` is when it is tried again, where that is known.
     """
 
     name: str
@@ -57,6 +58,7 @@ class ChannelState:
     flow: Flow = Flow()
     refused: int = 0
     waiting: int = 0
+    next_try: datetime | None = None
 
     @property
     def is_red(self) -> bool:

@@ -1,7 +1,7 @@
 """Discord, as the rest of nanobot sees it."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from nanobot.channels.discord.downloads import Downloads
@@ -40,6 +40,7 @@ class Discord(Sending):
         self._bot = ""
         self._since: datetime | None = None
         self._trouble = NOT_YET
+        self._next_try: datetime | None = None
 
     async def listen(self, publish: Publish) -> None:
         """Publish what people say until cancelled, reconnecting as often as it takes.
@@ -60,7 +61,7 @@ class Discord(Sending):
             commands=frozenset(command.name for command in self._commands),
         )
         hearing = Hearing(ears, seen, self._settings.catch_up)
-        self._client = Client(self._settings, hearing, around.clock, self._changed)
+        self._client = Client(self._settings, hearing, around.clock, self._changed, self._pausing)
         try:
             await listen(self._client, hearing, interactions, self._commands, publish)
         except NanobotError as error:
@@ -75,12 +76,18 @@ class Discord(Sending):
 
     def status(self) -> PlatformStatus:
         """How it is going."""
-        return PlatformStatus(self._bot, self._since, "" if self._since else self._trouble)
+        next_try = None if self._since else self._next_try
+        return PlatformStatus(self._bot, self._since, "" if self._since else self._trouble, next_try=next_try)
+
+    def _pausing(self, seconds: float) -> None:
+        self._next_try = self._around.clock.now() + timedelta(seconds=seconds)
+        self._around.changed()
 
     def _changed(self, connected: bool) -> None:
         if connected and self._client and self._client.user:
             self._bot = f"@{self._client.user.name}"
         self._since = (self._since or self._around.clock.now()) if connected else None
+        self._next_try = None
         self._trouble = "" if connected else "reconnecting"
         self._around.changed()
 

@@ -28,16 +28,30 @@ discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody 
 
 
 class _Pauses(ExponentialBackoff[Literal[False]]):
-    """The library's pauses between two tries to connect, none longer than a minute."""
+    """The library's pauses between two tries to connect, none longer than a minute; `pausing` is told each."""
+
+    def __init__(self, pausing: Callable[[float], None]) -> None:
+        super().__init__()
+        self._pausing = pausing
 
     def delay(self) -> float:
-        return min(super().delay(), LONGEST_PAUSE)
+        seconds = min(super().delay(), LONGEST_PAUSE)
+        self._pausing(seconds)
+        return seconds
 
 
 class Client(discord.Client):
-    """Tells Hearing what happens, in order, and `changed` whether the connection stands."""
+    """Tells Hearing what happens, in order, `changed` whether the connection stands, `pausing` the seconds before
+    the next try to connect."""
 
-    def __init__(self, settings: Settings, hearing: Hearing, clock: Clock, changed: Callable[[bool], None]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        hearing: Hearing,
+        clock: Clock,
+        changed: Callable[[bool], None],
+        pausing: Callable[[float], None],
+    ) -> None:
         super().__init__(
             # what is in the messages is told only if that is switched on in the portal
             intents=discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True),
@@ -51,7 +65,7 @@ class Client(discord.Client):
         self._hearing = hearing
         self._clock = clock
         self._changed = changed
-        vars(discord.client)["ExponentialBackoff"] = _Pauses  # the library asks for no other
+        vars(discord.client)["ExponentialBackoff"] = lambda: _Pauses(pausing)  # the library asks for no other
         Route.BASE = settings.api_base.rstrip("/")  # of the whole process: the library knows one Discord
 
     async def enter(self) -> None:
@@ -82,7 +96,7 @@ class Client(discord.Client):
             super().dispatch(event, *args, **kwargs)
 
     async def on_ready(self) -> None:
-        await self._hearing.settled()
+        self._hearing.told_all_servers()
 
     async def on_resumed(self) -> None:
         log.info("discord: the connection was resumed")

@@ -14,7 +14,7 @@ from nanobot.channels.discord.buttons import pressed
 from nanobot.channels.discord.downloads import Downloads
 from nanobot.channels.discord.ids import BY_BOT, MessageId
 from nanobot.channels.discord.loop_guard import LoopGuard
-from nanobot.channels.discord.missed import missed
+from nanobot.channels.discord.missed import Cut, missed
 from nanobot.channels.discord.reading import (
     Place,
     files_of,
@@ -78,6 +78,7 @@ class Hearing:
         self._is_settled = False  # whether all chats are known in which something may have been missed
         self._held: list[tuple[str, Job]] = []
         self._away_since = 0
+        self._unread = 0  # chats that are still to be caught up with
         self._client: discord.Client
         self._publish: Publish
 
@@ -95,26 +96,50 @@ class Hearing:
     def connected(self, *, resumed: bool = False) -> None:
         """A connection stands (again): read what was said meanwhile, before what comes now.
 
-        Where nothing is known of a chat, what comes waits until `settled`; after the very first start, and when
-        Discord itself repeats what was missed, there is nothing to wait for.
+        Where nothing is known of a chat, what comes waits until all servers are told; after the very first start, and
+        when Discord itself repeats what was missed, there is nothing to wait for.
         """
-        self._is_whole, self._is_settled = True, resumed or not self._seen.heard_until
-        self._away_since = self._seen.heard_until
+        self._is_whole, self._away_since = True, self._seen.heard_until
+        self._is_settled = resumed or not self._away_since
+        if not self._is_settled:
+            self._seen.begin(self._away_since + 1)  # nothing passes what may be missing, until that is read
         for channel in self._seen.channels:
-            self._put(channel, partial(self._read_missed, channel, self._seen.last(channel)))
+            self._catch_up_with(channel, self._seen.last(channel))
         self._let_go()
 
-    async def settled(self) -> None:
-        """All servers are told: read also where the bot was not talked to before. Raises StoreError."""
-        since, self._is_settled = self._away_since, True
-        if since and self._catch_up.messages:
+    def told_all_servers(self) -> None:
+        """Read also where the bot was not talked to before."""
+        self._rows.put("", self._settle)
+
+    async def _settle(self) -> None:
+        since = self._away_since
+        if since and not self._is_settled and self._catch_up.messages:
             known = set(self._seen.channels)
             for channel in [*self._places_with_news(since), *await self._direct_chats()]:
                 if channel not in known:
-                    self._rows.put(channel, partial(self._safely, channel, partial(self._read_missed, channel, since)))
-        else:
+                    self._catch_up_with(channel, since)
+        elif not since:
             await self._seen.hear_until(discord.utils.time_snowflake(self._around.clock.now()), note=True)
+        self._is_settled = True
         self._let_go()
+        await self._note_if_complete()
+
+    def _catch_up_with(self, channel: str, since: int) -> None:
+        self._unread += 1
+
+        async def read() -> None:
+            try:
+                await self._read_missed(channel, since)
+            finally:
+                self._unread -= 1
+            await self._note_if_complete()
+
+        self._rows.put(channel, partial(self._safely, channel, read))
+
+    async def _note_if_complete(self) -> None:
+        """Where all that was missed is read, what is heard from now on follows on it."""
+        if self._is_settled and not self._unread:
+            await self._seen.done(self._away_since + 1)
 
     def _let_go(self) -> None:
         held, self._held = self._held, []
@@ -124,7 +149,9 @@ class Hearing:
     def _places_with_news(self, since: int) -> Iterator[str]:
         """The channels and threads of served groups in which something was written since."""
         for guild in self._client.guilds:
-            places: Sequence[discord.TextChannel | discord.Thread] = [*guild.text_channels, *guild.threads]
+            places: Sequence[discord.TextChannel | discord.VoiceChannel | discord.StageChannel | discord.Thread] = [
+                *guild.text_channels, *guild.voice_channels, *guild.stage_channels, *guild.threads,
+            ]  # fmt: skip
             for place in places:
                 is_new = (place.last_message_id or 0) > since or place.id > since
                 if is_new and self._around.door.serves(NAME, Place.of(place).groups):
@@ -136,7 +163,9 @@ class Hearing:
         for person in self._around.door.known(NAME)[:_MOST_DIRECT]:
             try:
                 found.append(str((await self._client.create_dm(discord.Object(int(person)))).id))
-            except (ValueError, discord.NotFound, discord.Forbidden, discord.HTTPException) as error:
+            except discord.DiscordServerError:
+                raise  # all of it is tried again
+            except (ValueError, discord.HTTPException) as error:
                 log.info("discord: the chat with %s cannot be looked at: %s", person, error)
         return found
 
@@ -208,8 +237,8 @@ class Hearing:
             return
         if found.messages:
             log.info("discord: chat %s: %d messages came while I was away", channel, len(found.messages))
-        if found.is_cut:
-            await self._tell_of_gap(place, since)
+        if found.cut_by:
+            await self._tell_of_gap(place, since, found.cut_by)
         for message in found.messages:
             await self._safely(channel, partial(self._message, message))
 
@@ -222,11 +251,14 @@ class Hearing:
         heard = _Heard(message, MessageId(str(message.channel.id), str(message.id)), place, by_bot)
         return self._around.door.hears(self._contact(heard))
 
-    async def _tell_of_gap(self, place: Any, since: int) -> None:
-        """Say once that not all was read."""
-        log.warning("discord: chat %s: what is older than what is read now stays unread", place.id)
-        where = Place.of(place).address
-        text = say("discord.missed", self._around.language(where), count=self._catch_up.messages)
+    async def _tell_of_gap(self, place: Any, since: int, cut_by: Cut) -> None:
+        """Say once that not all was read that was for the bot."""
+        log.warning("discord: chat %s: what is older than what is read now stays unread (%s)", place.id, cut_by)
+        if cut_by == "crowd":  # nothing is known of what may stand behind so much talk of others
+            return
+        where, hours = Place.of(place).address, max(1, round(self._catch_up.age / 3600))
+        language = self._around.language(where)
+        text = say(f"discord.missed_{cut_by}", language, count=self._catch_up.messages, hours=hours)
         await self._around.notify(
             OutboundMessage(
                 id=f"{NAME}:{place.id}:missed:{since}", address=where, text=text, kind="notice", failed=True

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Literal
 
 import discord
 
@@ -15,12 +16,16 @@ MOST_READ = 2000
 """Messages of a chat that are looked at, whoever wrote them: twenty requests."""
 
 
+Cut = Literal["", "count", "age", "crowd"]
+"""Why what is older was not read: there was too much for the bot, it is too old, or too much of others."""
+
+
 @dataclass(slots=True)
 class Missed:
-    """The messages of a chat after a certain one, the oldest first; `is_cut` if there may be more before them."""
+    """The messages of a chat after a certain one, the oldest first, and why there are no older ones."""
 
     messages: list[discord.Message] = field(default_factory=list)
-    is_cut: bool = False
+    cut_by: Cut = ""
 
 
 async def missed(
@@ -42,14 +47,14 @@ async def missed(
             break
         is_counted = is_heard(message)
         if message.created_at < oldest:
-            found.is_cut = is_counted
+            found.cut_by = "age" if is_counted else ""
             break
         if is_counted and counted == bounds.messages:
-            found.is_cut = True
+            found.cut_by = "count"
             break
         counted += is_counted
         found.messages.append(message)
     else:
-        found.is_cut = len(found.messages) == MOST_READ
+        found.cut_by = "crowd" if len(found.messages) == MOST_READ else ""
     found.messages.reverse()
     return found

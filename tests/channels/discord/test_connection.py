@@ -90,7 +90,7 @@ async def test_whoever_is_not_read_whole_is_told_so_once(scene: Scene) -> None:
 
     assert heard(scene)[:50] == [f"own {number}" for number in range(30, 80)]
     assert [(notice.address, notice.text) for notice in scene.notices] == [
-        (at(own), say("discord.missed", "en", count=50))
+        (at(own), say("discord.missed_count", "en", count=50, hours=24))
     ]
 
 
