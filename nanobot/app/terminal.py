@@ -226,7 +226,7 @@ class App:
         told = [self._of_interruption(cut_short, address)] if cut_short else []
         told += [say("turn.left_running", self.language(address))] if has_ended else []
         if told:
-            message = OutboundMessage(id=new_id(), address=address, text="\n".join(told), kind="notice")
+            message = OutboundMessage(id=new_id(), address=address, text=" ".join(told), kind="notice")
             await self._bus.send(message)
 
     def _of_interruption(self, cut_short: Interruption, address: Address) -> str:

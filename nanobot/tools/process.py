@@ -105,7 +105,8 @@ async def end_left_over(records: Path) -> Collection[str]:
     if groups:
         _log.warning("commands of an earlier process still run and could not be ended: groups %s", sorted(groups))
     for mark in left.keys() - groups.values():
-        left[mark].unlink(missing_ok=True)
+        with suppress(OSError):
+            left[mark].unlink(missing_ok=True)
     return {_turn_of(mark) for mark in set(found.values()) - set(groups.values())}
 
 
