@@ -105,10 +105,9 @@ class Exec:
         except OSError as error:
             raise ToolError(f"{shown.one_line(words[0])} could not be started: {error.strerror}.") from error
         output = await self._spill.fit(finished.output, caller.authority.scope, "exec")
+        for_person = await asyncio.to_thread(self._spill.mask, finished.output)  # before a cut, which leaves halves
         notes = self._notes(finished)
-        return ToolResult(
-            "\n".join(filter(None, [output.rstrip("\n"), *notes])), printed=_printed(finished.output, notes)
-        )
+        return ToolResult("\n".join(filter(None, [output.rstrip("\n"), *notes])), printed=_printed(for_person, notes))
 
     def _notes(self, finished: process.Finished) -> list[str]:
         notes = [] if finished.output.strip() else ["[no output]"]

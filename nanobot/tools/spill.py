@@ -51,8 +51,8 @@ class MaskedTool:
             result = await self._tool.run(arguments, caller)
         except ToolError as error:
             raise ToolError(self._mask(str(error))) from None
-        text = self._mask(result.text)
-        return result if text == result.text else replace(result, text=f"{text}\n{HIDDEN}")
+        text, printed = self._mask(result.text), self._mask(result.printed)
+        return replace(result, text=text if text == result.text else f"{text}\n{HIDDEN}", printed=printed)
 
 
 class Spill:
@@ -63,15 +63,15 @@ class Spill:
     ) -> None:
         """`mask` goes before a cut: half a secret would not be known any more."""
         self.max_result = max_result
+        self.mask = mask
         self._folder = PurePosixPath(workspace.spill.relative_to(workspace.root))
         self._disk = disk
-        self._mask = mask
 
     async def fit(self, text: str, scope: Scope, kind: str) -> str:
         """The text if it is short enough; else its head and tail, and where the whole is now."""
         if len(text) <= self.max_result:
             return text
-        masked = await asyncio.to_thread(self._mask, text)
+        masked = await asyncio.to_thread(self.mask, text)
         text, hidden = masked, f"\n{HIDDEN}" if masked != text else ""
         head, tail = _ends(text, self.max_result)
         left_out = len(text) - len(head) - len(tail)

@@ -13,11 +13,13 @@ from nanobot.i18n import Language
 from nanobot.ops.logs import Mask
 from nanobot.ports import Caller, ToolResult, ToolSpec
 from nanobot.tools import spill
+from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.disk import Disk
 from nanobot.tools.paths import Sandbox
+from nanobot.tools.shell import ExecPolicy
 from nanobot.tools.spill import HIDDEN, MaskedTool, Spill
 from nanobot.workspace import Workspace
-from tests.tools.desk import ADA, OWNER, Desk
+from tests.tools.desk import ADA, OWNER, Desk, Person
 
 
 def make(root: Path) -> Spill:
@@ -82,7 +84,14 @@ class Printer:
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
         if "fail" in arguments:
             raise ToolError(str(arguments["text"]))
-        return ToolResult(str(arguments["text"]), Origin.WEB)
+        return ToolResult(str(arguments["text"]), Origin.WEB, printed=str(arguments["text"]))
+
+
+class ForThePerson(Printer):
+    """A tool that shows the person more than the model."""
+
+    async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
+        return ToolResult("Done.", printed=f"key={KEY}")
 
 
 async def test_what_a_tool_prints_holds_no_secret_in_any_form() -> None:
@@ -92,13 +101,16 @@ async def test_what_a_tool_prints_holds_no_secret_in_any_form() -> None:
         assert KEY not in result.text
         assert quote(KEY, safe="") not in result.text
         assert result.text.endswith(HIDDEN)
+        assert result.printed == result.text.removesuffix(f"\n{HIDDEN}")
         assert result.origin is Origin.WEB
         assert KEY not in tool.describe({"text": text}, "en")
         with pytest.raises(ToolError) as caught:
             await tool.run({"text": text, "fail": True}, OWNER)
         assert KEY not in str(caught.value)
     plain = await tool.run({"text": "********"}, OWNER)
-    assert plain.text == "********"
+    assert plain.text == plain.printed == "********"
+    only_shown = await MaskedTool(ForThePerson(), Mask([KEY])).run({}, OWNER)
+    assert (only_shown.text, only_shown.printed) == ("Done.", "key=********")
 
 
 async def test_a_long_result_is_masked_before_it_is_cut_and_kept(tmp_path: Path) -> None:
@@ -111,3 +123,19 @@ async def test_a_long_result_is_masked_before_it_is_cut_and_kept(tmp_path: Path)
         assert KEY[:8] not in shown
         assert shown.endswith(HIDDEN)
     assert all(KEY[:8] not in file.read_text() for file in (root / "spill").iterdir())
+
+
+async def test_what_a_command_shows_the_person_is_masked_before_it_is_cut(tmp_path: Path) -> None:
+    (tmp_path / "ws").mkdir()
+    (tmp_path / "key").write_text(KEY)
+    tools = builtin_tools(
+        Workspace(tmp_path / "ws"), asker=Person(), exec_policy=ExecPolicy(owner="allow"), mask=Mask([KEY])
+    )
+    (run,) = (tool for tool in tools if tool.spec.name == "exec")
+    short = await run.run({"command": f"cat '{tmp_path}/key'"}, OWNER)
+    assert short.printed == "********"
+    fill = 20_000 - len(KEY) // 2  # the key lies where the head of a long output ends
+    printing = f"head -c {fill} /dev/zero | tr '\\0' x; cat '{tmp_path}/key'; head -c 40000 /dev/zero | tr '\\0' y"
+    long = await run.run({"command": printing}, OWNER)
+    assert "are left out here" in long.printed
+    assert KEY[:6] not in long.printed
