@@ -23,9 +23,13 @@ from nanobot.channels.socket.frames import (
     Taken,
     Welcome,
 )
-from nanobot.channels.socket.joined import Joined
+from nanobot.channels.socket.joined import Joined, NotTakenError, SteadyChannel
+from nanobot.channels.terminal.dialogue import Dialogue
 from nanobot.channels.terminal.oneshot import OneShot
-from nanobot.messages import Address, OutboundMessage, Progress
+from nanobot.channels.terminal.person import words
+from nanobot.errors import StoreError
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
+from nanobot.ports import Publish
 from tests.fakes.clock import FakeClock
 from tests.fakes.talker import CHOICES, english
 
@@ -272,3 +276,102 @@ async def test_a_terminal_that_goes_on_with_another_conversation_sees_and_says_w
         await scene.settled()
     async with scene.attached() as wire:
         assert await wire.next_text() == "for nobody"
+
+
+class Lines:
+    """A channel where a person types: what it prints is what a terminal would."""
+
+    name = "cli"
+
+    def __init__(self) -> None:
+        self.dialogue = Dialogue(HERE, english)
+        self.printed: asyncio.Queue[str] = asyncio.Queue()
+        self.typed: asyncio.Queue[InboundMessage | None] = asyncio.Queue()
+
+    async def listen(self, publish: Publish) -> None:
+        while message := await self.typed.get():
+            await publish(message)
+
+    async def send(self, message: OutboundMessage) -> None:
+        for piece in self.dialogue.message(message):
+            self.printed.put_nowait(piece.text)
+
+    async def show(self, progress: Progress) -> None:
+        self.dialogue.progress(progress)
+
+    def say(self, text: str) -> None:
+        if choice := self.dialogue.choose(text):
+            question, value = choice
+            self.typed.put_nowait(words(HERE, value, answers=question))
+        else:
+            self.dialogue.heard(text)
+            self.typed.put_nowait(words(HERE, text))
+
+
+class FullDisk:
+    """Where messages are put down: nothing is, while it `is_full`."""
+
+    def __init__(self) -> None:
+        self.is_full = True
+        self.taken: asyncio.Queue[str] = asyncio.Queue()
+
+    async def publish(self, message: InboundMessage) -> None:
+        if self.is_full:
+            raise StoreError("no space is left on the disk")
+        self.taken.put_nowait(message.text)
+
+
+@asynccontextmanager
+async def joined_to(desk: Desk, disk: FullDisk, steady: SteadyChannel) -> AsyncIterator["asyncio.Task[None]"]:
+    """A terminal at a desk whose messages go to this disk."""
+    wire = FakeWire()
+    serving = [asyncio.create_task(work) for work in (desk.listen(disk.publish), desk.attach(["default"], wire))]
+    joined = await Joined.join(wire.end)
+    async with asyncio.timeout(20):
+        running = asyncio.create_task(joined.run(steady, HERE))
+        try:
+            yield running
+        finally:
+            for task in (running, *serving):
+                task.cancel()
+            await asyncio.wait([running, *serving])
+            await steady.aclose()
+
+
+async def test_what_cannot_be_put_down_is_told_and_the_prompt_is_free_again() -> None:
+    desk = Desk(None, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
+    disk, lines = FullDisk(), Lines()
+    steady = SteadyChannel(lines)
+    steady.is_durable = True
+    async with joined_to(desk, disk, steady):
+        lines.say("remember the milk")
+        assert "no space is left on the disk. Please say it again" in await lines.printed.get()
+        assert not lines.dialogue.is_busy
+        assert not steady.owed
+        disk.is_full = False
+        lines.say("remember the bread")
+        assert await disk.taken.get() == "remember the bread"
+
+
+async def test_an_answer_that_cannot_be_put_down_is_asked_for_again() -> None:
+    desk = Desk(None, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
+    disk, lines = FullDisk(), Lines()
+    async with joined_to(desk, disk, SteadyChannel(lines)):
+        desk.pass_on(OutboundMessage(id="q", address=HERE, text="May I?", kind="question", buttons=CHOICES))
+        asked = [await lines.printed.get() for _ in range(3)]
+        assert asked[0] == "May I?"
+        lines.say("1")
+        assert "no space is left on the disk" in await lines.printed.get()
+        assert [await lines.printed.get() for _ in range(3)] == asked
+        disk.is_full = False
+        lines.say("1")
+        assert await disk.taken.get() == CHOICES[0].value
+
+
+async def test_one_question_that_cannot_be_put_down_ends_with_the_reason() -> None:
+    desk = Desk(None, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
+    disk, lines = FullDisk(), Lines()
+    async with joined_to(desk, disk, SteadyChannel(lines, is_once=True)) as running:
+        lines.say("what is it?")
+        with pytest.raises(NotTakenError, match="no space is left on the disk"):
+            await running

@@ -163,7 +163,8 @@ class Desk:
             await self._publish(terminal.says(frame))
         except NanobotError as error:
             log.warning("%s: a message was not taken: %s", terminal.address.session_key, error)
-            return Refused(frame.id, str(error))
+            text = say("gateway.not_taken", self._language(terminal.address), reason=str(error).rstrip("."))
+            return Refused(frame.id, text, for_good=True)
         return Taken(frame.id)
 
     async def _shown(self, message_id: str) -> None:

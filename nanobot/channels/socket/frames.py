@@ -45,6 +45,7 @@ class Refused(msgspec.Struct, tag=True):
 
     id: str
     text: str
+    for_good: bool = False  # it could not be dealt with; else whoever serves next takes it
 
 
 class Send(msgspec.Struct, tag=True):

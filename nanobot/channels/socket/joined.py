@@ -22,6 +22,7 @@ from nanobot.channels.socket.frames import (
 from nanobot.channels.terminal.person import words
 from nanobot.errors import NanobotError, WorkspaceError
 from nanobot.i18n import Language, say
+from nanobot.ids import new_id
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
 from nanobot.ports import Channel, Publish
 from nanobot.uncancelled import to_the_end
@@ -35,6 +36,10 @@ STOPPING = 5.0
 
 class LeftAloneError(NanobotError):
     """The gateway is gone, or does not take anything any more; the text says what becomes of what was said."""
+
+
+class NotTakenError(NanobotError):
+    """The gateway could not deal with what was said, and it is not owed to the next one; the text says why."""
 
 
 class Joined:
@@ -145,8 +150,9 @@ class Joined:
                     await channel.show(progress)
                 case Taken(message_id) if message_id in self._taking and not self._taking[message_id].done():
                     self._taking[message_id].set_result(None)
-                case Refused(message_id, text) if message_id in self._taking:
-                    self._taking[message_id].set_exception(LeftAloneError(text))
+                case Refused(message_id, text) if message_id in self._taking and not self._taking[message_id].done():
+                    error = NotTakenError(text) if frame.for_good else LeftAloneError(text)
+                    self._taking[message_id].set_exception(error)
 
     def _follow(self, progress: Progress) -> None:
         if progress.kind == "started":
@@ -167,6 +173,7 @@ class SteadyChannel:
         self._channel = channel
         self._owed: dict[str, InboundMessage] = {}
         self._turns: dict[str, str] = {}  # running ones, and the messages that they answer
+        self._questions: dict[str, OutboundMessage] = {}  # that running turns wait for
         self._shown: deque[str] = deque(maxlen=REMEMBERED)
         self._publish: Publish | None = None
         self._listening: asyncio.Task[None] | None = None
@@ -210,6 +217,8 @@ class SteadyChannel:
             return
         await self._channel.send(message)
         self._shown.append(message.id)
+        if message.holds_up_a_turn:
+            self._questions[message.id] = message
         if message.reply_to and message.id != f"{message.reply_to}:hint":
             self._owed.pop(message.reply_to, None)
 
@@ -219,6 +228,7 @@ class SteadyChannel:
         await self._channel.show(progress)
         if progress.kind == "ended":
             self._owed.pop(self._turns.pop(progress.turn, ""), None)
+            self._questions.clear()
 
     async def _said(self, message: InboundMessage) -> None:
         if message.answers is None and message.text != "/stop":
@@ -235,9 +245,21 @@ class SteadyChannel:
         except LeftAloneError:  # it is owed to the next one, if anybody can wait for that
             if self.is_durable and self._is_once:
                 raise
+        except NotTakenError as error:
+            self._owed.pop(message.id, None)
+            if self._is_once:
+                raise
+            await self._tell_not_taken(message, str(error))
         else:
             if self.is_durable:
                 self._owed.pop(message.id, None)
+
+    async def _tell_not_taken(self, message: InboundMessage, reason: str) -> None:
+        """Say why; what was being answered is asked again, since the turn goes on waiting for it."""
+        notice = OutboundMessage(id=new_id(), address=message.address, text=reason, kind="notice")
+        await self._channel.send(notice)
+        if question := self._questions.get(message.answers or ""):
+            await self._channel.send(question)
 
 
 def said(message: InboundMessage) -> Say:
