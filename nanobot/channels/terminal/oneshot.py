@@ -4,8 +4,9 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+import termios
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,9 @@ from nanobot.ports import Publish
 
 if TYPE_CHECKING:  # rich is not needed for a pipe
     from nanobot.channels.terminal.screen import Piece
+
+_KEYBOARD = "/dev/tty"  # wherever standard input comes from
+_LONGEST_LINE = 4096  # bytes that a terminal hands on at once
 
 _PREVIEW_LINES = 6
 
@@ -164,23 +168,27 @@ class OneShotOnScreen(OneShot):
         self._dialogue = Dialogue(address, language)
         self._screen = Screen(sys.stdout)
         self._preview = 0  # lines of it on the screen
-        self._keys: asyncio.Task[None] | None = None
+        self._keyboard: int | None = None
+        self._typing = b""  # a line that has no end yet
 
     async def listen(self, publish: Publish) -> None:
         try:
             await super().listen(publish)
         finally:
             self._print([])
-            if self._keys:
-                self._keys.cancel()
-                await asyncio.wait([self._keys])
+            self._read_no_keys()
+            if self._keyboard is not None:
+                os.close(self._keyboard)
+                self._keyboard = None
 
     async def send(self, message: OutboundMessage) -> None:
         await super().send(message)
         if message.reply_to == self._asked.id and message.kind == "answer":
             self._print([piece for piece in self._dialogue.message(message) if piece.kind != "footer"])
-        elif message.settles:
-            self._print(self._dialogue.message(message))
+        elif message.settles and (pieces := self._dialogue.message(message)):
+            self._print(pieces)
+            self._read_no_keys()
+            self._ask(self._dialogue.question())
 
     async def show(self, progress: Progress) -> None:
         await super().show(progress)
@@ -194,11 +202,7 @@ class OneShotOnScreen(OneShot):
         return not self._outcome.failed
 
     async def _asked_back(self, message: OutboundMessage) -> None:
-        self._print(self._dialogue.message(message))
-        if self._keys is None:
-            self._keys = asyncio.create_task(self._read_keys())
-        elif self._keys.done():
-            self._refuse()
+        self._ask(self._dialogue.message(message))
 
     def _activity(self, progress: Progress) -> None:
         """The dialogue shows it, in its place."""
@@ -209,15 +213,43 @@ class OneShotOnScreen(OneShot):
         self._print([])
         remark(text)
 
-    async def _read_keys(self) -> None:
-        """Take lines from the keyboard for answers to what is asked back, until cancelled; without one, it is no."""
+    def _ask(self, question: "list[Piece]") -> None:
+        """Print a question, and let the line that is typed below it answer it; without a keyboard, it is no.
+
+        What was typed before it could be read is no answer to it.
+        """
+        if not question:
+            return  # another one is answered first, or there is none
+        self._print(question)
         try:
-            async with _keyboard() as lines:
-                while line := await lines.readline():
-                    self._typed(line.decode("utf-8", "replace").strip())
-        except OSError:
-            pass
-        self._refuse()
+            if self._keyboard is None:
+                self._keyboard = os.open(_KEYBOARD, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+            self._typing = b""
+            termios.tcflush(self._keyboard, termios.TCIFLUSH)
+            asyncio.get_running_loop().add_reader(self._keyboard, self._read_keys, self._keyboard)
+        except (OSError, termios.error):
+            self._refuse()
+
+    def _read_keys(self, keyboard: int) -> None:
+        try:
+            keys = os.read(keyboard, _LONGEST_LINE)
+        except BlockingIOError:
+            return
+        except OSError:  # the terminal is gone
+            keys = b""
+        self._typing += keys
+        if keys and b"\n" not in self._typing:
+            return
+        self._read_no_keys()
+        if keys:
+            self._typed(self._typing.partition(b"\n")[0].decode("utf-8", "replace").strip())
+        else:
+            self._refuse()
+
+    def _read_no_keys(self) -> None:
+        """Leave what is typed to whoever reads the terminal next: no question stands."""
+        if self._keyboard is not None:
+            asyncio.get_running_loop().remove_reader(self._keyboard)
 
     def _refuse(self) -> None:
         while refused := self._dialogue.refuse():
@@ -228,8 +260,7 @@ class OneShotOnScreen(OneShot):
         if choice := self._dialogue.choose(text):
             question, value = choice
             self._to_say.put_nowait(words(self._asked.address, value, answers=question))
-        else:
-            self._print(self._dialogue.question())
+        self._ask(self._dialogue.question())
 
     def _print(self, pieces: "list[Piece]") -> None:
         """Print, and below it what has come of the answer and is not complete enough to be printed."""
@@ -242,20 +273,6 @@ class OneShotOnScreen(OneShot):
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         sys.stdout.flush()
         self._preview = len(lines)
-
-
-@asynccontextmanager
-async def _keyboard() -> AsyncIterator[asyncio.StreamReader]:
-    """The lines that are typed, wherever standard input comes from. Raises OSError where there is no terminal."""
-    file = Path("/dev/tty").open("rb", buffering=0)  # noqa: ASYNC230, SIM115 - the transport closes it
-    reader = asyncio.StreamReader()
-    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), file
-    )
-    try:
-        yield reader
-    finally:
-        transport.close()
 
 
 def _print_answer(text: str) -> None:
