@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 Json = Mapping[str, object]
 
 NO_TOOLS = "no_tools"  # takes no tools: none are offered, and earlier calls are told in words
+SINGLE_CALLS = "single_calls"  # a step of several tool calls goes back as several steps of one
 NO_SYSTEM = "no_system"  # has no system role: its text goes in front of the first user message
 NO_PICTURES = "no_pictures"
 ALTERNATING = "alternating"  # user and assistant must take turns
@@ -95,6 +96,11 @@ class _Refusal:
     trait: str
     words: str
     concerns: Callable[[Json], bool]
+    without: str = r"(?!)"  # what is left out of the sentence first: it is about something narrower
+
+    def fits(self, said: str, body: Json) -> bool:
+        said = re.sub(self.without, "…", said, flags=re.IGNORECASE)
+        return bool(re.search(self.words, said, re.IGNORECASE | re.DOTALL)) and self.concerns(body)
 
 
 def learnt(error: LLMError, body: Json, sent_fields: Iterable[str], dialect: ModelDialect) -> ModelDialect | None:
@@ -120,8 +126,7 @@ def learnt(error: LLMError, body: Json, sent_fields: Iterable[str], dialect: Mod
     if parameters and error.kind in _PARAMETER:
         return dialect.knowing(*(f"no_parameter:{name}" for name in parameters))
     for refusal in _REFUSALS:
-        is_new = refusal.trait not in dialect.traits
-        if is_new and re.search(refusal.words, error.said, re.IGNORECASE | re.DOTALL) and refusal.concerns(body):
+        if refusal.trait not in dialect.traits and refusal.fits(error.said, body):
             return dialect.knowing(refusal.trait)
     if refused:
         return dialect.knowing(*refused)
@@ -180,6 +185,11 @@ def _has_calls(body: Json) -> bool:
     return any(message.get("tool_calls") for message in _messages(body))
 
 
+def _has_several_calls(body: Json) -> bool:
+    steps = [message.get("tool_calls") for message in _messages(body)]
+    return any(isinstance(calls, list) and len(calls) > 1 for calls in steps)
+
+
 def _has_neighbours(body: Json) -> bool:
     """Whether two users' or two assistants' messages follow one another, with results of tools between or not."""
     roles = [str(message.get("role")) for message in _messages(body) if message.get("role") != "system"]
@@ -202,6 +212,14 @@ def _has_pictures(body: Json) -> bool:
 
 
 _NOT = r"(?:not|n't|un)\s?-?(?:support|allow|permit|enabl|availab|accept|implement)\w*"
+_SEVERAL_CALLS = (
+    r"(?:parallel|multiple|several|concurrent|simultaneous)[ _-](?:(?:tool|function)s?[ _-]?)(?:use|calls?|calling)?\b"
+    r"|(?:并行|并发|同时|多个|多次)\S{0,4}(?:工具|函数)(?:调用)?"
+)
+_PART_OF_CALL = (
+    r"(?:tool|function)(?:[ _-](?:use|calls?))?[ _.-](?:results?|outputs?|arguments?|names?)\b"
+    r"|(?:工具|函数)(?:调用)?的?(?:结果|参数|名称?|输出)"
+)
 _TEMPLATE = r"jinja|chat[ _]?template|raise_exception|apply\w* template|template (?:error|render)"
 _UNKNOWN_FIELD = (
     r"extra (?:inputs|fields)|additional propert|extra_forbidden|not permitted|was unexpected"
@@ -217,6 +235,11 @@ _REFUSALS = (
         _has_user_after_tool,
     ),
     _Refusal(
+        SINGLE_CALLS,
+        rf"{_SEVERAL_CALLS}|(?:single|one|1) (?:tool|function)[ _-]?calls?\b|(?:一个|单个|单次)(?:工具|函数)",
+        _has_several_calls,
+    ),
+    _Refusal(
         NO_TOOLS,
         rf"support tool use|enable-auto-tool-choice|tool-call-parser|tools? param requires"
         rf"|(?:tool|function)s?(?:[ _-](?:use|calls?|calling|choice))*\b\W{{0,3}}(?:\w+ ){{0,3}}{_NOT}"
@@ -225,6 +248,7 @@ _REFUSALS = (
         r"[^.]{0,40}[`'\"]tools?[`'\"]|[`'\"]tools[`'\"][^.]{0,30}(?:unknown|unrecogni[sz]ed|unexpected|extra)"
         r"|only user(?:,| and) (?:assistant|model) roles|不支持\S{0,6}(?:工具|函数)|(?:工具|函数)\S{0,6}不支持",
         _has_tools,
+        without=f"{_SEVERAL_CALLS}|{_PART_OF_CALL}",
     ),
     _Refusal(
         NO_SYSTEM,

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
@@ -232,7 +232,8 @@ def _short_id(known: str) -> str:
 def _rows(request: Request, pictures: Mapping[str, str], dialect: ModelDialect) -> Iterator[_Row]:
     writer = _Writer(pictures, dialect, _CallIds(dialect.has(traits.SHORT_IDS)))
     from_tools: list[Attachment] = []
-    for message in request.messages:
+    is_single = dialect.has(traits.SINGLE_CALLS) and not dialect.has(traits.NO_TOOLS)
+    for message in _single_calls(request.messages) if is_single else request.messages:
         shown = [file for file in _new_files(message, request) if file.path in pictures]
         if message.role == "tool":
             from_tools += shown
@@ -243,6 +244,35 @@ def _rows(request: Request, pictures: Mapping[str, str], dialect: ModelDialect) 
             yield writer.row(message, shown)
     if from_tools:
         yield _Row("user", _seen_by_tools(from_tools, pictures), request.turn)
+
+
+def _single_calls(messages: Sequence[Message]) -> Iterator[Message]:
+    """The messages with each step of several calls as steps of one, the result of each behind it."""
+    waiting: list[Message] = []  # steps whose results are read
+    results: list[Message] = []
+    for message in messages:
+        if waiting and message.role == "tool":
+            results.append(message)
+            continue
+        yield from _with_results(waiting, results)
+        waiting, results = [], []
+        if len(message.tool_calls) < 2:
+            yield message
+            continue
+        first, *rest = message.tool_calls
+        others = [replace(message, content=None, tool_calls=[call], extra=None) for call in rest]
+        waiting = [replace(message, tool_calls=[first]), *others]
+    yield from _with_results(waiting, results)
+
+
+def _with_results(steps: Sequence[Message], results: list[Message]) -> Iterator[Message]:
+    for step in steps:
+        yield step
+        called = step.tool_calls[0].id
+        if result := next((each for each in results if each.tool_call_id == called), None):
+            results.remove(result)
+            yield result
+    yield from results
 
 
 def _without_system(rows: Sequence[_Row]) -> list[_Row]:

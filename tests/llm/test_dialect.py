@@ -318,6 +318,86 @@ class TestLacking:
         assert server.taken[0].body["messages"][0]["content"] == "what is this?\n[picture: cat.png]"
 
 
+def several_calls(*ids: str) -> list[Message]:
+    """A step of several calls, and their results."""
+    calls = [ToolCall(one, "look", "{}") for one in ids]
+    results = [Message(role="tool", content=f"result of {one}", tool_call_id=one) for one in ids]
+    return [SYSTEM, ASKED, Message(role="assistant", content="I look.", tool_calls=calls, turn="t1"), *results]
+
+
+def single_calls(words: str) -> Callable[[dict[str, Any]], Answer | None]:
+    def rule(body: dict[str, Any]) -> Answer | None:
+        return fail(400, words) if any(len(m.get("tool_calls") or ()) > 1 for m in body["messages"]) else None
+
+    return rule
+
+
+class TestSingleCalls:
+    @pytest.mark.parametrize(
+        "words",
+        [
+            "This model only supports single tool-calls at once!",
+            "jinja: This model only supports single tool-calls at once! at row 1, column 2 (chat template)",
+            "This model does not support parallel tool calls.",
+            "Parallel tool calls are not supported by this model",
+            "multiple function calls are not allowed in one message",
+            "该模型不支持并行工具调用",
+        ],
+    )
+    async def test_a_model_that_takes_one_call_in_a_step_keeps_its_tools(
+        self, make_model: MakeModel, watcher: Watcher, words: str
+    ) -> None:
+        async with served(Personality("one by one", (single_calls(words),))) as server:
+            model = make_model(server.base_url, attempts=1)
+            for _ in range(2):
+                await model.complete(Request(several_calls("a1", "b2"), [LOOK]), watcher)
+        assert len(server.refused) == 1
+        assert watcher.lacking == []
+        assert server.taken[1].body["tools"]
+        rows = server.taken[1].body["messages"][2:]
+        assert [row["role"] for row in rows] == ["assistant", "tool", "assistant", "tool"]
+        assert [row["content"] for row in rows] == ["I look.", "result of a1", None, "result of b2"]
+        assert [row["tool_calls"][0]["id"] for row in rows[::2]] == [row["tool_call_id"] for row in rows[1::2]]
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            "This model does not support parallel tool calls.",
+            "Tool results are not supported in JSON mode",
+            "Tool call arguments: unsupported function name 'memory.read'",
+            "messages[3].content: image tool results are not supported",
+            "不支持并行工具调用",
+        ],
+    )
+    def test_a_complaint_about_a_part_of_a_call_costs_nobody_the_tools(self, words: str) -> None:
+        body = {"tools": [{}], "messages": [{"role": "user", "content": "hi"}, {"role": "tool", "content": "one"}]}
+        assert traits.learnt(LLMError("request", said=words), body, (), ModelDialect()) is None
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            "Unrecognized request argument supplied: 'tools'",
+            "The tools argument is not supported by this model",
+            "This model supports neither parallel tool calls nor vision. It does not support tools.",
+        ],
+    )
+    def test_a_complaint_about_tools_is_still_heard(self, words: str) -> None:
+        learnt = traits.learnt(LLMError("request", said=words), {"tools": [{}]}, (), ModelDialect())
+        assert learnt is not None
+        assert learnt.has(traits.NO_TOOLS)
+
+    def test_every_step_of_one_call_has_what_the_endpoint_demands(self) -> None:
+        known = frozenset((traits.SINGLE_CALLS, traits.SIGNATURE_BACK, traits.REASONING_BACK))
+        rows = messages_to_wire(Request([*several_calls("a", "b"), said("hi", "t2")]), {}, ModelDialect("e", known))
+        steps = [row for row in rows if row["role"] == "assistant"]
+        assert len(steps) == 2
+        for step in steps:
+            calls = step["tool_calls"]
+            assert isinstance(calls, list)
+            assert ["extra_content" in call for call in calls] == [True]
+            assert step["reasoning_content"]
+
+
 def over(limit: int, refusal: Answer) -> Callable[[dict[str, Any]], Answer | None]:
     return lambda body: refusal if (body.get("max_tokens") or body.get("max_completion_tokens") or 0) > limit else None
 
