@@ -294,7 +294,12 @@ def _folder_to_open(args: argparse.Namespace, config: "Config") -> "Path":
 
     from nanobot.workspace import Workspace, why_not_opened
 
-    folder = Path.cwd()
+    try:
+        folder = Path.cwd()
+    except FileNotFoundError:
+        raise UsageError(
+            "The folder you stand in was deleted: cd into one that exists, then --here opens it."
+        ) from None
     if reason := why_not_opened(folder, home_of(args), Workspace(config.workspace)):
         raise UsageError(f"{folder} cannot be opened with --here: {reason}.")
     return folder

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from nanobot.channels.terminal.machine import MOST_CARRIED, Machine, RunningCommand, last_code, to_clipboard
+from nanobot.channels.terminal.oneshot import OneShot
 from nanobot.channels.terminal.person import at, with_place
 from nanobot.channels.terminal.terminal import Terminal
+from nanobot.cli import main
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Publish
 from tests.fakes.talker import english
@@ -157,3 +159,18 @@ async def test_only_the_terminal_that_asked_goes_on_elsewhere(tmp_path: Path) ->
 
 async def _take(terminal: Terminal, text: str, publish: Publish) -> None:
     await terminal._take(text, publish)
+
+
+def test_who_stands_in_a_folder_that_was_deleted_stands_at_home(
+    private_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert Machine().folder == tmp_path  # the HOME of tests
+    OneShot(at("test"), "what time is it?", english)
+    assert with_place("/export", Machine().folder) == f"/export {tmp_path}"
+    monkeypatch.setattr("sys.stdin", None)
+    assert main(["chat", "--here", "-m", "hello"]) == 2
+    assert "The folder you stand in was deleted" in capsys.readouterr().err

@@ -16,6 +16,7 @@ from pathlib import Path
 from nanobot.channels.terminal.blocks import parser
 from nanobot.channels.terminal.clean import printable
 from nanobot.channels.terminal.mentions import Decode
+from nanobot.channels.terminal.person import standing
 from nanobot.messages import Quote
 from nanobot.ports import Media
 
@@ -42,7 +43,7 @@ class Machine:
     `here` is the folder that is opened for this conversation; None: none is.
     """
 
-    folder: Path = field(default_factory=Path.cwd)
+    folder: Path = field(default_factory=standing)
     decode: Decode = lambda data: data.decode("utf-8", "replace")
     media: Media | None = None
     names: Names = field(default_factory=dict)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from nanobot.channels.terminal.choices import refusal
 from nanobot.channels.terminal.clean import printable
-from nanobot.channels.terminal.person import NAME, with_place, words
+from nanobot.channels.terminal.person import NAME, standing, with_place, words
 from nanobot.i18n import Language, say
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress, Quote
 from nanobot.ports import Publish
@@ -44,7 +44,7 @@ class OneShot:
             model: the preset that answers it, if not that of the conversation.
         """
         along = [Quote(piped, how="piped")] if piped else []  # not the person's own words
-        self._asked = replace(words(address, with_place(text, Path.cwd()), quotes=along), model=model)
+        self._asked = replace(words(address, with_place(text, standing()), quotes=along), model=model)
         self._language = language
         self._turn: str | None = None
         self._outcome: OutboundMessage | None = None

@@ -64,6 +64,14 @@ def with_place(text: str, folder: Path) -> str:
         return f"/export {folder / match[1]}"
 
 
+def standing() -> Path:
+    """The folder in which the person stands; their home, where that was deleted under them."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path.home()
+
+
 def _login() -> str:
     try:
         return getpass.getuser()
