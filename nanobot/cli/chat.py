@@ -385,7 +385,10 @@ def _standard_input(*, beside: bool) -> str | None:
         return "" if sys.stdin is None and not beside else None
     from nanobot.text import decode
 
-    descriptor = sys.stdin.fileno()
+    try:
+        descriptor = sys.stdin.fileno()
+    except OSError:  # whoever runs us in their own process has put something else there
+        return None
     mode = os.fstat(descriptor).st_mode
     if beside and not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
         return None
