@@ -112,11 +112,15 @@ class Fallback:
         raise first or self._closed()
 
     def _in_order(self) -> Sequence[LLM]:
-        """Those that are up, then those that were down; without those that asked to be left alone."""
+        """Those that are up, then those that were down; without those that asked to be left alone.
+
+        A fallback whose key is not set is none, and nobody is told that it answers.
+        """
         now = self._clock.monotonic()
         self._resting = {preset: rest for preset, rest in self._resting.items() if rest.until > now}
         down = [model for model in self._models if model.info.preset in self._resting]
-        up = [model for model in self._models if model not in down]
+        usable = [self._models[0], *(model for model in self._models[1:] if not isinstance(model, UnsetModel))]
+        up = [model for model in usable if model not in down]
         return [*up, *(model for model in down if not self._resting[model.info.preset].asked_for)]
 
     def _let_rest(self, model: LLM, error: LLMError) -> None:

@@ -1,5 +1,6 @@
 """What failed of summarising, when it is tried again, and what people are told of it."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import get_args
@@ -19,6 +20,9 @@ LEFT_ALONE = 600.0
 
 LONGEST_WAIT = 60.0
 """Seconds; who is to wait longer, comes again another time."""
+
+_MOST_SESSIONS = 50
+"""Sessions whose useless answers are counted on disk."""
 
 _OF_THE_MODEL: tuple[LLMErrorKind, ...] = (
     "auth", "unset", "model", "quota", "rate_limit", "network", "proxy", "timeout", "server", "engine"
@@ -63,16 +67,16 @@ class Setback:
 class Setbacks:
     """Counts the failures of each session since something went well there, and keeps the last one on disk.
 
-    A process that begins goes on counting where the one before it met answers that were no summaries: else whoever
-    starts one for each summary would never get further. Methods that await raise StoreError.
+    A process that begins goes on counting where the one before it met answers about the same session that were no
+    summaries: else whoever starts one for each summary would never get further. Methods that await raise StoreError.
     """
 
     def __init__(self, clock: Clock, book: DreamBook) -> None:
         self.clock = clock
         self._book = book
         self._last: SummaryFailure | None = None  # None: not read yet
-        self._before = 0
         self._counts: dict[str, int] = {}
+        self._useless: dict[str, int] = {}
         self._until: dict[str, float] = {}  # of sessions, and under "" of the model
         self._kinds: dict[str, LLMErrorKind] = {}
 
@@ -81,7 +85,7 @@ class Setbacks:
 
     def is_enough(self, session: str, error: LLMError) -> bool:
         """Whether the answers about a session were useless as often as they may be."""
-        return error.kind not in _OF_THE_MODEL and self.count(session) >= TRIES
+        return error.kind not in _OF_THE_MODEL and self._useless.get(session, 0) >= TRIES
 
     async def add(self, session: str, error: LLMError) -> float | None:
         """Count a failure; seconds to wait before the next try, None if that is for another time.
@@ -92,12 +96,19 @@ class Setbacks:
         if error.kind in _OF_THE_MODEL:
             self._kinds[""] = error.kind
         last = await self._read()
-        await self._note(SummaryFailure(error.kind, self.clock.now().isoformat(timespec="seconds"), last.failures + 1))
+        at, digest, useless = self.clock.now().isoformat(timespec="seconds"), _digest(session), dict(last.useless)
+        before = 0
+        if error.kind not in _OF_THE_MODEL:
+            before = min(useless.get(digest, 0), TRIES - 1)
+            useless.pop(digest, None)  # the newest stands last
+            self._useless[session] = useless[digest] = self._useless.get(session, before) + 1
+        kept = dict(list(useless.items())[-_MOST_SESSIONS:])
+        await self._note(SummaryFailure(error.kind, at, last.failures + 1, kept))
         asked_for = error.retry_after or 0.0
         if asked_for > LONGEST_WAIT:
             self._leave_alone(session, max(asked_for, LEFT_ALONE))
             return None
-        count = self._counts[session] = self._counts.get(session, self._before) + 1
+        count = self._counts[session] = self._counts.get(session, before) + 1
         return max(asked_for, WAITS[count - 1]) if count <= len(WAITS) else 0.0
 
     async def clear(self, session: str) -> None:
@@ -106,16 +117,17 @@ class Setbacks:
             self._counts.pop(name, None)
             self._until.pop(name, None)
             self._kinds.pop(name, None)
-        if (await self._read()).kind:
-            await self._note(SummaryFailure())
-        self._before = 0
+        last = await self._read()
+        useless = self._without(session, last)
+        if last.kind or useless != last.useless:
+            await self._note(SummaryFailure(useless=useless))
 
     async def given_up(self, session: str) -> None:
         """The turns themselves are archived."""
         last = await self._read()
-        if last.failures:
-            await self._note(replace(last, failures=0))
-        self._before = 0
+        useless = self._without(session, last)
+        if last.failures or useless != last.useless:
+            await self._note(replace(last, failures=0, useless=useless))
         if self._counts.pop(session, 0):
             self._leave_alone(session, LEFT_ALONE)
 
@@ -129,9 +141,13 @@ class Setbacks:
         """The last failure; at first that of the process before this one."""
         if self._last is None:
             self._last = await self._book.summary_failure()
-            of_answers = self._last.kind and self._last.kind not in _OF_THE_MODEL
-            self._before = min(self._last.failures, TRIES - 1) if of_answers else 0
         return self._last
+
+    def _without(self, session: str, last: SummaryFailure) -> dict[str, int]:
+        """The counts of useless answers, with that of a session taken out."""
+        self._useless.pop(session, None)
+        digest = _digest(session)
+        return {name: count for name, count in last.useless.items() if name != digest}
 
     async def _note(self, failure: SummaryFailure) -> None:
         self._last = failure
@@ -142,3 +158,7 @@ class Setbacks:
         self._until[session] = until
         if self._kinds.get(session) in _OF_THE_MODEL:
             self._until[""] = until
+
+
+def _digest(session: str) -> str:
+    return hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()[:16]

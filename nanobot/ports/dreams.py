@@ -33,12 +33,14 @@ class DreamRecord:
 class SummaryFailure:
     """The last failure to summarise what was said, since a summary last succeeded; `kind` is "" if there is none.
 
-    `kind` is that of the LLMError, `at` RFC 3339, `failures` how many came in a row, of any session.
+    `kind` is that of the LLMError, `at` RFC 3339, `failures` how many came in a row, of any session. `useless` counts
+    the answers that were no summaries, by the digest of a session's name: it names nobody.
     """
 
     kind: str = ""
     at: str = ""
     failures: int = 0
+    useless: dict[str, int] = field(default_factory=dict)
 
 
 class DreamBook(Protocol):

@@ -158,6 +158,16 @@ async def test_a_model_whose_key_is_not_set_is_passed_over(clock: FakeClock, wat
     assert watcher.fallbacks == [("spare", "unset")], "said once, not with each question"
 
 
+async def test_a_fallback_whose_key_is_not_set_is_never_said_to_answer(clock: FakeClock, watcher: Watcher) -> None:
+    unset = UnsetModel(ModelInfo("spare", "small", 8_000, 1_000), "KEY is not set")
+    with pytest.raises(LLMError) as caught:
+        await Fallback([Model("main", error("network")), unset], clock).complete(question(), watcher)
+    assert (caught.value.kind, watcher.fallbacks, watcher.restarts) == ("network", [], 0)
+    last = Model("last", "yes")
+    await Fallback([Model("main", error("network")), unset, last], clock).complete(question(), watcher)
+    assert watcher.fallbacks == [("last", "network")]
+
+
 def test_models_without_a_key_here_are_made_only_beside_one_that_can_be_asked(tmp_path: Path) -> None:
     main = ModelPreset(base_url="http://h/v1", model="big", api_key=UnsetSecret.because("set KEY"))
     spare = ModelPreset(base_url="http://h/v1", model="small")

@@ -18,7 +18,7 @@ from nanobot.agent.background import Background
 from nanobot.authority import Origin, Scope
 from nanobot.errors import LLMError, StoreError
 from nanobot.memory.secrets import REDACTED
-from nanobot.memory.setbacks import LEFT_ALONE, Setback
+from nanobot.memory.setbacks import LEFT_ALONE, Setback, Setbacks
 from nanobot.messages import Quote
 from nanobot.ports import Episode, Fact, ModelInfo, Reply, Request, Stream
 from nanobot.store.dreams import DreamFiles
@@ -654,6 +654,30 @@ async def test_who_starts_a_process_for_each_summary_gets_further_too(tmp_path: 
 
     assert kept == [[], [], [True], []]
     assert "teal-4711" in (await place.episodes())[0].content
+
+
+async def test_what_failed_of_one_session_is_not_held_against_another(tmp_path: Path) -> None:
+    useless, other = LLMError("empty"), "cli:another"
+    book = DreamFiles(Place(tmp_path, ScriptedLLM()).workspace)
+    for _ in range(2):
+        await Setbacks(FakeClock(), book).add(KEY, useless)
+    setbacks = Setbacks(FakeClock(), book)
+    await setbacks.add(other, useless)
+    assert not setbacks.is_enough(other, useless)
+    await setbacks.add(KEY, useless)
+    assert setbacks.is_enough(KEY, useless), "the failures of the other are not forgotten over it"
+    assert KEY not in str(await book.summary_failure())
+
+
+async def test_a_model_that_was_out_of_reach_gave_no_useless_answers(tmp_path: Path) -> None:
+    book = DreamFiles(Place(tmp_path, ScriptedLLM()).workspace)
+    for in_one_process in (True, False):
+        setbacks = Setbacks(FakeClock(), book)
+        for kind in ("network", "timeout", "empty"):
+            setbacks = setbacks if in_one_process else Setbacks(FakeClock(), book)
+            await setbacks.add(KEY, LLMError(kind))
+        assert not setbacks.is_enough(KEY, LLMError("empty"))
+        await setbacks.clear(KEY)
 
 
 async def test_a_model_that_cannot_be_used_is_no_reason_to_give_up(tmp_path: Path) -> None:
