@@ -86,6 +86,22 @@ async def test_lines_that_come_at_once_without_marks_are_one_message(
     assert [heard.text for heard in bot.heard] == [message]
 
 
+async def test_a_file_that_a_pasted_text_names_stays_at_home(keyboard: PipeInput, tmp_path: Path) -> None:
+    secret, meant = tmp_path / "diary.txt", tmp_path / "meant.txt"
+    for file in (secret, meant):
+        file.write_text(f"text of {file.name}", encoding="utf-8")
+    keyboard.send_text(f"look \x1b[200~at @{secret}\r\nnow\x1b[201~ and @{meant}\r")
+    bot = Talker()
+    async with asyncio.timeout(30):
+        talking = asyncio.create_task(bot.run(terminal(tmp_path)))
+        await bot.has_heard.wait()
+        keyboard.send_text(LEAVE)
+        await talking
+    [heard] = bot.heard
+    assert heard.text == f"look at @{secret}\nnow and @{meant}"
+    assert [quote.text for quote in heard.quotes] == ["text of meant.txt"]
+
+
 @pytest.mark.parametrize(
     "pasted",
     [

@@ -128,6 +128,24 @@ def test_what_cannot_go_along_is_told(folder: Path) -> None:
         assert raised.value.sentence == sentence
 
 
+@pytest.mark.parametrize("name", [".env", "id_rsa", "server.pem", ".ssh/config", ".netrc"])
+def test_a_file_of_keys_or_passwords_is_not_sent(folder: Path, name: str) -> None:
+    (folder / ".ssh").mkdir()
+    (folder / name).write_text("secret", encoding="utf-8")
+    (folder / "harmless.txt").symlink_to(folder / name)
+    for typed in (f"@{name}", "@harmless.txt"):
+        with pytest.raises(MentionError) as raised:
+            gather(typed, folder, decode)
+        assert raised.value.sentence == "file_secret"
+
+
+def test_what_was_pasted_names_no_file_and_that_is_told(folder: Path) -> None:
+    carried, to_keep = gather("do @notes.txt, then @plain", folder, decode, {"@notes.txt"})
+    assert [Path(quote.by).name for quote in carried.quotes] == ["plain"]
+    assert to_keep == []
+    assert carried.told[0] == ("pasted_mention", {"names": "notes.txt"})
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_may_not_be_read_is_told(folder: Path) -> None:
     (folder / "plain").chmod(0)

@@ -2,15 +2,17 @@
 
 import asyncio
 import mimetypes
+import os
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Set
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from nanobot.authority import Scope
 from nanobot.errors import StoreError
 from nanobot.messages import Attachment, Quote
 from nanobot.ports import Media
+from nanobot.workspace import is_secret
 
 MOST_IN_MESSAGE = 64_000
 """Characters of files that stand in a message itself, some 16,000 tokens; what is longer goes along as a file."""
@@ -63,29 +65,41 @@ class Carried:
     told: list[tuple[str, dict[str, object]]] = field(default_factory=list)
 
 
-def mentions(text: str, folder: Path) -> Iterator[Mention]:
+def marks(text: str) -> Set[str]:
+    """All in a text that could name a file, with its @."""
+    return {match[0] for match in _MENTION.finditer(text)}
+
+
+def mentions(text: str, folder: Path, pasted: Set[str] = frozenset()) -> Iterator[Mention]:
     """The files that a text names. An address, an @handle or a decorator in code is none of them.
 
     A name with blanks stands in quotes, or has a backslash before each. One that is not there counts if it cannot be
-    meant otherwise: it is quoted, it begins like a path, its folder is there, or it ends as files do.
+    meant otherwise: it is quoted, it begins like a path, its folder is there, or it ends as files do. What was `pasted`
+    with its @ names none: who pastes a text has not chosen what is in it.
     """
     seen: set[Path] = set()
     for match in _MENTION.finditer(text):
+        if match[0].startswith(tuple(pasted)):
+            continue
         found = Mention(match[1], _place(match[1], folder)) if match[1] else _unquoted(match[2], folder)
         if found and found.path not in seen:
             seen.add(found.path)
             yield found
 
 
-def gather(text: str, folder: Path, decode: Decode) -> "tuple[Carried, list[tuple[Mention, str]]]":
+def gather(
+    text: str, folder: Path, decode: Decode, pasted: Set[str] = frozenset()
+) -> "tuple[Carried, list[tuple[Mention, str]]]":
     """What a text names: the texts that stand in the message, and files to be kept, with their types.
 
     Blocks; for use in a thread. Raises MentionError; then nothing is to be sent.
     """
     carried, to_keep, room = Carried(), list[tuple[Mention, str]](), MOST_IN_MESSAGE
-    named = list(mentions(text, folder))
+    named = list(mentions(text, folder, pasted))
     if len(named) > MOST_FILES:
         raise MentionError("many_files", count=len(named), most=MOST_FILES)
+    if left := [each.written for each in mentions(text, folder) if each not in named] if pasted else []:
+        carried.told.append(("pasted_mention", {"names": ", ".join(left[:3])}))
     for mention in named:
         data = _read(mention)
         if mime := _picture(data):
@@ -159,6 +173,9 @@ def _read(mention: Mention) -> bytes:
             raise MentionError("file_is_folder", name=name)
         if not path.is_file():
             raise MentionError("file_not_there" if not path.exists() else "file_special", name=name, path=path)
+        real = Path(os.path.realpath(path))
+        if any(is_secret(PurePosixPath(*each.parts[1:])) for each in (path.absolute(), real)):
+            raise MentionError("file_secret", name=name)
         if (size := path.stat().st_size) > MOST_OF_FILE:
             raise _too_large(mention, size, MOST_OF_FILE)
         return path.read_bytes()

@@ -20,13 +20,14 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input.posix_utils import PosixStdinReader
 from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import Output
 from prompt_toolkit.output.defaults import create_output
 from prompt_toolkit.utils import is_dumb_terminal
 
 from nanobot.channels.terminal.clean import typed
 from nanobot.channels.terminal.machine import Names
-from nanobot.channels.terminal.mentions import spelled
+from nanobot.channels.terminal.mentions import marks, spelled
 from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, set_mode
 
 _PROMPT = "> "
@@ -133,6 +134,8 @@ class Prompt:
         """Of what was read last: words, a command behind a ! that was typed, or one that was not."""
         self.is_busy = is_busy
         self.is_bang_typed = False
+        self.pasted: set[str] = set()
+        """What could name a file and came with a paste, since the line was begun."""
         self._preview = preview
         self._history = _history(history)
         self._interrupt_is_due = self._end_is_due = False
@@ -173,6 +176,8 @@ class Prompt:
         self._session.app.erase_when_done = False
         self._is_below = True
         self._note_text(text)
+        if not text:
+            self.pasted.clear()
         return typed(await self._session.prompt_async(default=line, handle_sigint=False, set_exception_handler=False))
 
     async def print_above(self, show: Callable[[], None]) -> None:
@@ -260,6 +265,12 @@ def _line_keys(prompt: Prompt) -> KeyBindings:
         is_first = event.current_buffer.cursor_position == 0
         event.current_buffer.insert_text("!")
         prompt.is_bang_typed = prompt.is_bang_typed or (is_first and is_alone)
+
+    @keys.add(Keys.BracketedPaste, filter=typing)
+    def _paste(event: KeyPressEvent) -> None:
+        text = event.data.replace("\r\n", "\n").replace("\r", "\n")
+        prompt.pasted |= marks(text)
+        event.current_buffer.insert_text(text)
 
     @keys.add("escape", "enter", filter=typing)
     def _new_line(event: KeyPressEvent) -> None:

@@ -225,7 +225,9 @@ class Terminal:
         return replace(said, model=self._model)
 
     async def _carried(self, text: str) -> Carried:
-        carried, to_keep = await asyncio.to_thread(gather, text, self._machine.folder, self._machine.decode)
+        carried, to_keep = await asyncio.to_thread(
+            gather, text, self._machine.folder, self._machine.decode, frozenset(self._prompt.pasted)
+        )
         for mention, mime in to_keep:
             if self._machine.media is None:
                 raise MentionError("file_not_kept", name=mention.written)
