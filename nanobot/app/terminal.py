@@ -67,6 +67,7 @@ class App:
         self._patience = patience
         self._is_ending = False  # the machine or the session of its user ends: nobody can wait
         self._own: OwnWire | None = None
+        self._to_show: asyncio.Queue[object] = asyncio.Queue()  # frames for the person here
         self._desk = Desk(None, self._welcome, self.language, self._recover)
 
     @property
@@ -100,6 +101,8 @@ class App:
         if self._address:
             self._visited.append(self._address)
         self._address = address
+        if self._own:
+            self._own.moved(address)
         await self._recover(address)
 
     def end(self) -> None:
@@ -144,7 +147,8 @@ class App:
 
                 works = (
                     self._bot.dispatcher.run(),
-                    self._deliver(channel, own),
+                    self._deliver(own),
+                    self._show_own(channel),
                     self._serve_others(),
                     self._desk.listen(self._bus.publish),
                     self._bot.keep.archive.background.run(),
@@ -246,7 +250,7 @@ class App:
         menu = list(self.menu(address))
         return Welcome(self.greeting(address), self.is_demo(address), language, menu, models, is_gateway=False)
 
-    async def _deliver(self, channel: Channel, own: OwnWire) -> None:
+    async def _deliver(self, own: OwnWire) -> None:
         """Carry what the bot says to whom it concerns, in order; to the person here what concerns nobody else."""
         while True:
             item = await self._bus.outgoing()
@@ -254,16 +258,22 @@ class App:
                 own.write(Show(item) if isinstance(item, Progress) else Send(item, self.language(item.address)))
             frames, own.frames = own.frames, []
             for frame in frames:
-                await self._show(channel, frame)
+                if isinstance(frame, Send):
+                    self._bus.hold(frame.message.id)
+                self._to_show.put_nowait(frame)
 
-    async def _show(self, channel: Channel, frame: object) -> None:
-        try:
-            if isinstance(frame, Send):
-                await channel.send(frame.message)
-            elif isinstance(frame, Show):
-                await channel.show(frame.progress)
-        except Exception:  # the boundary of a channel: one message that cannot be shown is not the end
-            log.exception("%s could not show something", channel.name)
+    async def _show_own(self, channel: Channel) -> None:
+        """Show the person here what is for them; nobody else waits while a command of theirs has the screen."""
+        while True:
+            frame = await self._to_show.get()
+            try:
+                if isinstance(frame, Send):
+                    self._bus.release(frame.message.id)
+                    await channel.send(frame.message)
+                elif isinstance(frame, Show):
+                    await channel.show(frame.progress)
+            except Exception:  # the boundary of a channel: one message that cannot be shown is not the end
+                log.exception("%s could not show something", channel.name)
 
 
 def _questions(asked: Sequence[str], language: Language) -> str:

@@ -53,6 +53,14 @@ class MemoryBus:
     def is_underway(self, message_id: str) -> bool:
         return message_id in self._underway
 
+    def hold(self, message_id: str) -> None:
+        """The message waits to be shown by whoever took it from `outgoing`: it is underway until `release`."""
+        self._underway.add(message_id)
+
+    def release(self, message_id: str) -> None:
+        """The message is shown now."""
+        self._underway.discard(message_id)
+
     def show(self, progress: Progress) -> None:
         self._outgoing.put_nowait(progress)
 
