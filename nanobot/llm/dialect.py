@@ -303,7 +303,10 @@ _REFUSALS = (
 
 
 class ModelDialects:
-    """Keeps what was learnt of each endpoint, for as long as it may be taken to hold."""
+    """Keeps what was learnt of each endpoint, for as long as it may be taken to hold.
+
+    It is read when this is made, and again before it is saved: other processes learn, too.
+    """
 
     def __init__(
         self,
@@ -315,13 +318,18 @@ class ModelDialects:
         self._clock = clock
         self._load = load
         self._save = save
-        self._kept: dict[str, dict[str, str]] | None = None
+        self._saving = asyncio.Lock()
+        try:
+            self._kept = load()
+        except StoreError as error:
+            log.warning("what is known of endpoints is learnt anew: %s", error)
+            self._kept = {}
 
     def of(self, base_url: str, model: str) -> ModelDialect:
         """What is known of a model at an endpoint now."""
         endpoint = endpoint_id(base_url, model)
         now = self._clock.now()
-        learnt = self._all.get(endpoint, {})
+        learnt = self._kept.get(endpoint, {})
         traits = [trait for trait, at in learnt.items() if _holds(trait, at, now)]
         host = host_of(base_url)
         given = next((given for end, given in _FROM_START.items() if f".{host}".endswith(f".{end}")), ())
@@ -332,23 +340,37 @@ class ModelDialects:
         new = dialect.traits - before.traits
         if not new:
             return []
-        known = self._all.get(dialect.endpoint, {})
+        known = self._kept.get(dialect.endpoint, {})
         first = [trait for trait in sorted(new) if trait not in known]
         at = self._clock.now().isoformat(timespec="seconds")
-        self._all[dialect.endpoint] = known | dict.fromkeys(sorted(new), at)
-        with suppress(StoreError):  # then it is learnt again by the next process
-            await asyncio.to_thread(self._save, dict(self._all))
+        self._kept[dialect.endpoint] = known | dict.fromkeys(sorted(new), at)
+        async with self._saving:
+            with suppress(StoreError):  # then it is learnt again by the next process
+                saved = await asyncio.to_thread(self._merge, self._kept.copy())
+                self._kept = _merged(saved, self._kept)
         return first
 
-    @property
-    def _all(self) -> dict[str, dict[str, str]]:
-        if self._kept is None:
-            try:
-                self._kept = self._load()
-            except StoreError as error:
-                log.warning("what is known of endpoints is learnt anew: %s", error)
-                self._kept = {}
-        return self._kept
+    def _merge(self, known: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+        """Save it with what is on disk by now; returns both."""
+        merged = _merged(self._load(), known)
+        self._save(merged)
+        return merged
+
+
+def _merged(one: dict[str, dict[str, str]], other: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Both, each trait with the later of its times."""
+    merged = {endpoint: dict(learnt) for endpoint, learnt in one.items()}
+    for endpoint, learnt in other.items():
+        known = merged.setdefault(endpoint, {})
+        known |= {trait: at for trait, at in learnt.items() if not _is_later(known.get(trait, ""), at)}
+    return merged
+
+
+def _is_later(one: str, other: str) -> bool:
+    try:
+        return datetime.fromisoformat(one) > datetime.fromisoformat(other)
+    except (ValueError, TypeError):
+        return False
 
 
 def _holds(trait: str, at: str, now: datetime) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nanobot.commands.written import as_markdown
-from nanobot.errors import LLMError
+from nanobot.errors import LLMError, StoreError
 from nanobot.i18n import say as say_in
 from nanobot.llm import dialect as traits
 from nanobot.llm.dialect import ModelDialect, ModelDialects
@@ -19,6 +19,7 @@ from nanobot.llm.openai import OpenAIModel
 from nanobot.llm.wire import NO_TOOLS, READ_ON, UNANSWERED, gather, messages_to_wire
 from nanobot.messages import Attachment
 from nanobot.ports import ModelInfo, Reply, Request, ToolSpec
+from nanobot.store.state import read_state, write_state
 from nanobot.transcript import Message, ToolCall
 from tests.fakes.bot import ADDRESS, Bot
 from tests.fakes.clock import FakeClock
@@ -471,6 +472,35 @@ class TestMemory:
             await model.complete(Request([said("hi")], [LOOK]), watcher)
         await model.aclose()
         assert kept == {}
+
+    async def test_two_processes_keep_what_each_of_them_learnt(self, clock: FakeClock, tmp_path: Path) -> None:
+        path = tmp_path / "endpoints.json"
+
+        def load() -> dict[str, dict[str, str]]:
+            return read_state(path, dict[str, dict[str, str]], {})
+
+        def save(kept: dict[str, dict[str, str]]) -> None:
+            write_state(path, kept)
+
+        one, other = ModelDialects(clock, load, save), ModelDialects(clock, load, save)
+        for process, model, trait in ((one, "a", traits.NO_SYSTEM), (other, "b", traits.SHORT_IDS)):
+            before = process.of("http://h/v1", model)
+            await process.keep(before.knowing(trait), before)
+        assert other.of("http://h/v1", "a").has(traits.NO_SYSTEM)
+        for model, trait in (("a", traits.NO_SYSTEM), ("b", traits.SHORT_IDS)):
+            assert ModelDialects(clock, load, save).of("http://h/v1", model).has(trait)
+
+    def test_what_is_known_is_read_once_and_before_the_first_question(self, clock: FakeClock) -> None:
+        reads: list[str] = []
+
+        def load() -> dict[str, dict[str, str]]:
+            reads.append("read")
+            raise StoreError("the disk is gone")
+
+        dialects = ModelDialects(clock, load)
+        assert reads == ["read"]
+        assert not dialects.of("http://h/v1", "m").traits
+        assert reads == ["read"]
 
     def test_mistral_is_known(self, clock: FakeClock) -> None:
         dialect = ModelDialects(clock).of("https://api.mistral.ai/v1", "mistral-large")
