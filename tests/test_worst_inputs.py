@@ -20,6 +20,8 @@ MARKS = ("`", "``` \n", "~~~\n", "[", "[a](", "](", "<", "<!--", "-->", "&", "|a
 TALK = ("if a, ", "when you ", "always ", "remember that ", "forget ", "记住", "password is ", "密码是", "eyJ", "sk-",
         "a.b@", "http://a.b/", "bearer ")  # fmt: skip
 DAYS = ("on monday ", "3 days ago ", "next week ", "上周二", "下个月", "三天前", "1月", "1/", "2026-")
+FENCES = ("```a\nb\n```\n\nc\n\n", "```a\nb\n", "~~~\n", "```\n{", "```" + " " * 50 + "\nx\n", "{\n", "\n", "`")
+KEYS = ("-----BEGIN PRIVATE KEY-----\n", "-----BEGIN A PRIVATE KEY-----\nAb3d" + "Ef5h" * 8 + "\n", "-----END A-----\n")
 HEADS = ("[", "{", "- ", "- a\n", "? ", "a: b\n", "&a [*a, ", "'", '"', "| ", "!!a ", "key: [a, b]\n", "\t", "#")
 
 
@@ -45,6 +47,19 @@ def _secrets(text: str) -> object:
     from nanobot.memory.secrets import redact
 
     return redact(text)
+
+
+def _private_keys(text: str) -> object:
+    from nanobot.memory.secrets import _private_keys
+
+    return list(_private_keys(text * 20))  # a file may be longer than what is said
+
+
+def _calls(text: str) -> object:
+    from nanobot.llm.calls import announced_call
+    from nanobot.ports import ToolSpec
+
+    return announced_call(text * 20 + "Done.", [ToolSpec("exec", "", {})])
 
 
 def _wishes(text: str) -> object:
@@ -86,6 +101,8 @@ def _expressions(text: str) -> object:
         (_words, WORDS),
         (_days, (*DAYS, *WORDS)),
         (_secrets, (*TALK, *MARKS)),
+        (_private_keys, KEYS),
+        (_calls, FENCES),
         (_wishes, (*TALK, *WORDS)),
         (_memory, MARKS),
         (_telegram, MARKS),

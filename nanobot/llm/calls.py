@@ -62,7 +62,7 @@ _BESIDE = ("type", "id", "index", "tool_call_id", "call_id")
 _FIRST_KEYS = "|".join((*_NAMES, *_ARGUMENTS, *_BESIDE, "tool_calls", "tool_uses", "function_call"))
 _BEGINNING = re.compile(rf'\s*(?:functools)?(?:\[\s*)?{{\s*"(?:{_FIRST_KEYS})"\s*:|\s*\[\s*[\w.]+\(')
 _BEFORE_BEGINNING = re.compile(r'\s*(?:f\w{0,8})?(?:\[\s*)?(?:{\s*(?:"\w{0,20}"?\s*)?)?|\s*\[\s*[\w.]{1,80}')
-_LAST_FENCE = re.compile(r"(?:^|\n)(`{3,}|~{3,})[ \t]*(\w*)[^\n]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
+_LANGUAGE = re.compile(r"[ \t]*(\w*)")
 _LAST_OBJECT = re.compile(r"(?:^|\n)(?={)")
 _ANNOUNCED = 600
 """Characters of a text before a call that still announce it; behind a longer one it is an example."""
@@ -224,9 +224,10 @@ def written_calls(text: str, tools: Sequence[ToolSpec]) -> Sequence[tuple[str, s
 def announced_call(text: str, tools: Sequence[ToolSpec]) -> Literal["bare", "fenced"] | None:
     """Whether a text ends in what was meant as a call, or begins with one: it is not carried out by guess."""
     reader = _WrittenCalls(tools)
-    if fence := _LAST_FENCE.search(text):
-        is_call = bool(written_calls(fence[3], tools)) or fence[2] in ("tool_code", "tool_call")
-        return "fenced" if is_call and len(text[: fence.start()]) <= _ANNOUNCED else None
+    if fenced := _fenced(text):
+        before, language, code = fenced
+        is_call = before <= _ANNOUNCED and (bool(written_calls(code, tools)) or language in ("tool_code", "tool_call"))
+        return "fenced" if is_call else None
     if text.lstrip().startswith(("{", "[")) and reader.first(text.lstrip())[0]:
         return "bare"
     for start in _LAST_OBJECT.finditer(text):
@@ -235,6 +236,27 @@ def announced_call(text: str, tools: Sequence[ToolSpec]) -> Literal["bare", "fen
             return None
         if written_calls(last, tools) or reader.fits_one_named(last, before):
             return "bare"
+    return None
+
+
+def _fenced(text: str) -> tuple[int, str, str] | None:
+    """The characters before the first fence of a text that ends in one of its kind, its language, what stands inside.
+
+    Every answer is read for it, so the lines are walked once, however many fences there are.
+    """
+    text = text.rstrip()
+    mark = text[-1:]
+    closing = len(text) - len(text.rstrip(mark))
+    if mark not in ("`", "~") or closing < 3:
+        return None
+    start = 0
+    for line in text.split("\n")[:-1]:
+        if line.startswith(mark * 3):
+            behind = line.lstrip(mark)
+            code = text[start + len(line) + 1 : len(text) - min(closing, len(line) - len(behind))]
+            language = _LANGUAGE.match(behind)
+            return start, language[1] if language else "", code.removesuffix("\n")
+        start += len(line) + 1
     return None
 
 

@@ -52,10 +52,9 @@ def masked(text: str, mask: str) -> str:
 
 def secrets_in(text: str) -> Iterator[Secret]:
     """Find the secrets of a text, form by form; several may lie over each other."""
-    rules = _rules()
     rules, folded = _rules(), _lower(text)
     if "-----begin" in folded:
-        yield from (Secret("private_key", match.start(), match.end()) for match in _PRIVATE_KEY.finditer(text))
+        yield from _private_keys(text)
     for run in _LONG_WORD.finditer(text):
         begin = max(0, run.start() - _BEFORE_TOKEN)
         for kind, form in rules.issued:
@@ -63,6 +62,18 @@ def secrets_in(text: str) -> Iterator[Secret]:
                 yield Secret(kind, match.start(), match.end())
     for rule in rules.prose:
         yield from rule.secrets(text, folded)
+
+
+def _private_keys(text: str) -> Iterator[Secret]:
+    """Find private keys, or what is there of them. An end that is missing is looked for once, not at each beginning."""
+    for stretch in _OF_PRIVATE_KEY.finditer(text):
+        at, has_end = stretch.start(), True
+        while begin := _KEY_BEGINS.search(text, at, stretch.end()):
+            end = _KEY_ENDS.search(text, begin.end(), stretch.end()) if has_end else None
+            has_end = end is not None
+            last = end or _KEY_WITHOUT_END.match(text, begin.end(), stretch.end()) or begin
+            at = last.end()
+            yield Secret("private_key", begin.start(), at)
 
 
 def _lower(text: str) -> str:
@@ -99,10 +110,10 @@ _BEFORE_TOKEN = 50
 _BEFORE_HINT, _AFTER_HINT = 60, 260
 """Characters around a hint that a name with its secret may take."""
 
-_PRIVATE_KEY = re.compile(  # with what is there of the key itself
-    r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:[\w\s+/=:,.-]*?-----END [A-Z0-9 ]+-----|(?:\s*[A-Za-z0-9+/]{16,}={0,2})*)"
-)
+_OF_PRIVATE_KEY = re.compile(r"[\w\s+/=:,.-]+")  # its beginning and its end, too
+_KEY_BEGINS = re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")
+_KEY_ENDS = re.compile(r"-----END [A-Z0-9 ]+-----")
+_KEY_WITHOUT_END = re.compile(r"(?:\s*[A-Za-z0-9+/]{16,}={0,2})*")
 _WORD = r"(?:[^\s:：=>.,;!?\"'。，；！？]|[.'](?=\w)){1,30}"
 _FOR = (
     "of|for|to|on|at|from|von|vom|für|fürs|zum|zur|meiner|meines|unserer?s?|del?|della|dell[o']|d[oaeiu]s?|des|per|para"
