@@ -52,7 +52,7 @@ def _secrets(text: str) -> object:
 def _private_keys(text: str) -> object:
     from nanobot.memory.secrets import _private_keys
 
-    return list(_private_keys(text * 20))  # a file may be longer than what is said
+    return list(_private_keys(text * 60))  # a file may be longer than what is said
 
 
 def _calls(text: str) -> object:
@@ -60,6 +60,15 @@ def _calls(text: str) -> object:
     from nanobot.ports import ToolSpec
 
     return announced_call(text * 20 + "Done.", [ToolSpec("exec", "", {})])
+
+
+def _reasoning(text: str) -> object:
+    from nanobot.llm.wire import ExtraFields, ExtraRoom
+
+    fields = ExtraFields(ExtraRoom())
+    for index, char in enumerate(text * 3):
+        fields.add({"reasoning": char, "reasoning_details": [{"index": index, "type": "t", "text": char}]}, ())
+    return fields.whole()
 
 
 def _wishes(text: str) -> object:
@@ -103,6 +112,7 @@ def _expressions(text: str) -> object:
         (_secrets, (*TALK, *MARKS)),
         (_private_keys, KEYS),
         (_calls, FENCES),
+        (_reasoning, ("a",)),
         (_wishes, (*TALK, *WORDS)),
         (_memory, MARKS),
         (_telegram, MARKS),

@@ -6,7 +6,7 @@ from typing import Literal
 from nanobot.errors import LLMError
 from nanobot.llm.calls import Calls, announced_call, is_shaped_like_call, written_calls
 from nanobot.llm.reasoning import Visible
-from nanobot.llm.wire import Json, gather, well_formed
+from nanobot.llm.wire import ExtraFields, ExtraRoom, well_formed
 from nanobot.ports import Reply, ToolSpec
 from nanobot.transcript import Usage
 
@@ -30,13 +30,14 @@ class GrowingAnswer:
         """`tools` are those offered to the model: calls of these may be written as text."""
         self._visible = visible
         self._tools = tools
-        self._calls = Calls()
+        self._room = ExtraRoom()
+        self._calls = Calls(self._room)
         self._usage: Usage | None = None
         self._finish = ""
         self._refusal = ""
         self._half_pair = ""
         self._doubted = False
-        self._extra: Json = {}
+        self._extra = ExtraFields(self._room)
         self.begun = False
         """Whether anything has arrived that is part of an answer."""
         self.grows = False
@@ -87,7 +88,7 @@ class GrowingAnswer:
             raise LLMError("empty", f"finish_reason {self._finish}")
         # the end of a text that is to be continued is left as it is: the next word comes right behind
         said = text if finish == "length" else text.rstrip()
-        return Reply(said, calls, finish, self._usage, model, written_call=written, extra=self._extra or None)
+        return Reply(said, calls, finish, self._usage, model, written_call=written, extra=self._extra.whole() or None)
 
     def _written(self) -> Literal["bare", "fenced"] | None:
         """Take what is a call as a whole for one; else say whether the text holds something like one."""
@@ -115,7 +116,7 @@ class GrowingAnswer:
             went_on = self.has_finish and (is_piece or has_thoughts)
             self._doubted = self._doubted or went_on or (bool(finish) and has_thoughts and not is_piece)
         elif isinstance(message, Mapping) and not self.begun:  # behind deltas it would only repeat them
-            self._extra = {}
+            self._extra = ExtraFields(self._room)
             self._add_delta(message)
             self._finish = "stop"
         self._finish = finish or self._finish
@@ -126,7 +127,7 @@ class GrowingAnswer:
         refusal = _content(delta.get("refusal"))
         self._refusal += refusal
         self._calls.add(delta.get("tool_calls"))
-        gather(self._extra, delta, _KNOWN)
+        self._extra.add(delta, _KNOWN)
         is_piece = bool(text or refusal or delta.get("tool_calls"))
         self.begun = self.begun or is_piece
         if text:

@@ -5,15 +5,16 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
-from nanobot.llm.wire import Json, gather, well_formed
+from nanobot.llm.wire import ExtraFields, ExtraRoom, well_formed
 from nanobot.ports import ToolSpec
 from nanobot.transcript import ToolCall
 
 _KNOWN = ("index", "id", "type", "function")
 _KNOWN_INSIDE = ("name", "arguments")
+_NONE: tuple[object, ...] = (None, [], {})
 
 CALL_MARKS = frozenset((
     "<tool_call>", "<tool_calls>", "<toolcall>", "<function_call>", "<function_calls>", "<function=",
@@ -70,10 +71,10 @@ _ANNOUNCED = 600
 
 @dataclass(slots=True)
 class _Growing:
+    extra: ExtraFields
     id: str = ""
     name: str = ""
     arguments: str = ""
-    extra: Json = field(default_factory=dict)
 
 
 class Calls:
@@ -84,7 +85,9 @@ class Calls:
     an object, and some begin with an empty object that is none of them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, room: ExtraRoom) -> None:
+        """`room` is what the fields beside the calls share with those beside the answer."""
+        self._room = room
         self._calls: list[_Growing] = []
         self._by_index: dict[object, _Growing] = {}
 
@@ -101,11 +104,9 @@ class Calls:
             function = piece.get("function") if isinstance(piece, Mapping) else None
             if isinstance(function, Mapping):
                 call = self._add(piece.get("index"), _text(piece.get("id")), function)
-                gather(call.extra, piece, _KNOWN)
-                inner: Json = {}
-                gather(inner, function, _KNOWN_INSIDE)
-                if inner:
-                    gather(call.extra, {"function": inner}, ())
+                call.extra.add(piece, _KNOWN)
+                beside = {name: function[name] for name in function if name not in _KNOWN_INSIDE}
+                call.extra.add({"function": {name: beside[name] for name in beside if beside[name] not in _NONE}}, ())
 
     def finished(self, taken: Iterable[str]) -> tuple[ToolCall, ...]:
         """The calls, each with an id of its own that is not among the `taken` ones of the conversation.
@@ -119,19 +120,21 @@ class Calls:
                 unique = _unique(well_formed(call.id), used)
                 used.add(unique)
                 arguments = call.arguments if call.arguments.strip() else "{}"
-                calls.append(ToolCall(unique, well_formed(call.name), well_formed(arguments), call.extra or None))
+                calls.append(
+                    ToolCall(unique, well_formed(call.name), well_formed(arguments), call.extra.whole() or None)
+                )
         return tuple(calls)
 
     def write(self, calls: Iterable[tuple[str, str]]) -> None:
         """Take in calls that were written as text."""
-        self._calls += [_Growing("", name, arguments) for name, arguments in calls]
+        self._calls += [_Growing(ExtraFields(self._room), "", name, arguments) for name, arguments in calls]
 
     def _add(self, index: object, call_id: str, function: Mapping[str, object]) -> _Growing:
         name = _text(function.get("name"))
         arguments = _arguments(function.get("arguments"))
         call = self._growing(index, call_id, name)
         if call is None or _another(call, call_id, name, arguments):
-            call = _Growing(call_id)
+            call = _Growing(ExtraFields(self._room), call_id)
             self._calls.append(call)
         self._by_index[index] = call
         call.id = call.id or call_id
@@ -225,8 +228,8 @@ def announced_call(text: str, tools: Sequence[ToolSpec]) -> Literal["bare", "fen
     """Whether a text ends in what was meant as a call, or begins with one: it is not carried out by guess."""
     reader = _WrittenCalls(tools)
     if fenced := _fenced(text):
-        before, language, code = fenced
-        is_call = before <= _ANNOUNCED and (bool(written_calls(code, tools)) or language in ("tool_code", "tool_call"))
+        length, language, code = fenced
+        is_call = length <= _ANNOUNCED and (bool(written_calls(code, tools)) or language in ("tool_code", "tool_call"))
         return "fenced" if is_call else None
     if text.lstrip().startswith(("{", "[")) and reader.first(text.lstrip())[0]:
         return "bare"

@@ -18,6 +18,7 @@ from nanobot.llm.retry import Limit, OutOfTimeError, Retries, TooLongError, time
 from nanobot.llm.seen import Seen
 from nanobot.llm.sse import payloads
 from nanobot.llm.wire import (
+    MAX_EXTRA,
     Json,
     fields_beside,
     messages_to_wire,
@@ -35,9 +36,6 @@ GRACE = 2.0
 
 DRAIN = 0.1
 """Seconds for the end of the body behind [DONE], without which the connection cannot be used again."""
-
-MAX_EXTRA = 2**20
-"""Characters of what an endpoint may send beside one answer; nobody thinks so much, and the session keeps it all."""
 
 _MISSED: Mapping[str, Lacking] = {NO_TOOLS: "tools", NO_PICTURES: "pictures"}
 

@@ -2,8 +2,9 @@
 
 import base64
 import hashlib
+import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -13,6 +14,8 @@ from nanobot.llm.dialect import ModelDialect
 from nanobot.messages import Attachment
 from nanobot.ports import Request, ToolSpec
 from nanobot.transcript import Message, ToolCall
+
+log = logging.getLogger(__name__)
 
 Json = dict[str, object]
 
@@ -28,6 +31,10 @@ READ_ON = "(There is more from the user.)"
 
 NO_TOOLS = "You have no tools in this conversation. Say so where one would be needed, and never claim to have used one."
 
+MAX_EXTRA = 2**20
+"""Characters of what an endpoint may send beside one answer; nobody thinks so much, and the session keeps it all."""
+
+_TEXTS_OF_ENTRIES = ("text", "summary", "thinking", "data", "content")
 _NOTHING = " "  # as reasoning of a message that had none: an empty text counts as missing at some endpoints
 _UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 """What Gemini takes for a signature it did not make."""
@@ -103,15 +110,118 @@ def fields_beside(messages: Iterable[Message], dialect: ModelDialect) -> set[str
     return {name for name in names if name != "function" and dialect.takes_field(name)}
 
 
-def gather(kept: dict[str, object], delta: Mapping[str, object], known: Iterable[str]) -> None:
-    """Add the unknown fields of a piece of an answer to those of the pieces before it.
+class ExtraRoom:
+    """Counts the characters of all extra fields of one answer; beyond MAX_EXTRA none of them is kept."""
+
+    def __init__(self) -> None:
+        self._left = MAX_EXTRA
+
+    @property
+    def is_exceeded(self) -> bool:
+        return self._left < 0
+
+    def take(self, characters: int) -> None:
+        if 0 <= self._left < characters:
+            log.warning("the model sent more beside its answer than is kept")
+        self._left = self._left - characters if self._left >= 0 else -1
+
+
+class ExtraFields:
+    """Gathers the fields that the protocol does not know from the pieces of an answer, or of a call.
 
     Texts grow and lists get longer; entries of a list that share `index` and `type` are pieces of one. A text that
-    comes again as it was (a signature, an id) is no further piece, unless it is one of the reasoning.
+    comes again as it was (a signature, an id) is no further piece, unless it is one of the reasoning. A piece costs
+    as much as it is long, however many came before it.
     """
-    for name, value in delta.items():
-        if name not in known and value is not None and value not in ([], {}):
-            kept[name] = _joined(kept.get(name), value, grows=bool(_REASONING.search(name)))
+
+    def __init__(self, room: ExtraRoom) -> None:
+        self._room = room
+        self._fields: dict[str, object] = {}
+
+    def add(self, piece: Mapping[str, object], known: Collection[str]) -> None:
+        """Take in a piece, without the fields that are `known`."""
+        for name, value in piece.items():
+            if name not in known and value is not None and value not in ([], {}):
+                self._put(self._fields, name, value, grows=bool(_REASONING.search(name)))
+        if self._room.is_exceeded:
+            self._fields.clear()
+
+    def whole(self) -> Json:
+        """The fields as they are by now; none if there was no room for all."""
+        return {} if self._room.is_exceeded else {name: _whole(value) for name, value in self._fields.items()}
+
+    def _put(self, fields: dict[str, object], name: str, value: object, *, grows: bool) -> None:
+        if self._room.is_exceeded:
+            return
+        if name not in fields:
+            self._room.take(len(name) + 4)
+        fields[name] = self._joined(fields.get(name), value, grows=grows)
+
+    def _joined(self, old: object, new: object, *, grows: bool) -> object:
+        if isinstance(new, str):
+            text = old if isinstance(old, _Pieces) else _Pieces()
+            if grows or not text.is_same(new):
+                self._room.take(len(new))
+                text.add(new)
+            return text
+        if isinstance(new, Mapping):
+            fields: dict[str, object] = old if isinstance(old, dict) else {}
+            for name, value in new.items():
+                self._put(fields, name, value, grows=False)
+            return fields
+        if isinstance(new, list):
+            entries = old if isinstance(old, _Entries) else _Entries()
+            for entry in new:
+                self._add_entry(entries, entry)
+            return entries
+        return old if new is None else new
+
+    def _add_entry(self, entries: "_Entries", entry: object) -> None:
+        known = entries.of_same_place(entry)
+        if known is None or not isinstance(entry, Mapping):
+            self._room.take(4)
+            entries.add(entry, self._joined(None, entry, grows=False))
+            return
+        for name, value in entry.items():
+            self._put(known, name, value, grows=name in _TEXTS_OF_ENTRIES)
+
+
+class _Pieces:
+    """A text that comes in pieces, joined once."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._length = 0
+
+    def add(self, text: str) -> None:
+        self._texts.append(text)
+        self._length += len(text)
+
+    def is_same(self, text: str) -> bool:
+        return bool(self._texts) and self._length == len(text) and self.whole() == text
+
+    def whole(self) -> str:
+        return "".join(self._texts)
+
+
+class _Entries:
+    """A list that gets longer; entries with an `index` are found by it and their `type`."""
+
+    def __init__(self) -> None:
+        self._list: list[object] = []
+        self._by_place: dict[tuple[object, object], dict[str, object]] = {}
+
+    def of_same_place(self, entry: object) -> dict[str, object] | None:
+        place = _place(entry)
+        return self._by_place.get(place) if place else None
+
+    def add(self, entry: object, gathered: object) -> None:
+        self._list.append(gathered)
+        if isinstance(gathered, dict) and (place := _place(entry)):
+            self._by_place[place] = gathered
+
+    def whole(self) -> list[object]:
+        return [_whole(entry) for entry in self._list]
 
 
 def tools_to_wire(tools: Sequence[ToolSpec]) -> list[Json]:
@@ -345,32 +455,19 @@ def _parts(content: object) -> Sequence[object]:
     return content if isinstance(content, list) else [{"type": "text", "text": content}]
 
 
-def _joined(old: object, new: object, *, grows: bool) -> object:
-    if isinstance(old, str) and isinstance(new, str):
-        return old if old == new and not grows else old + new
-    if isinstance(old, dict) and isinstance(new, Mapping):
-        return old | {name: _joined(old.get(name), value, grows=False) for name, value in new.items()}
-    if isinstance(new, list):
-        entries = list(old) if isinstance(old, list) else []
-        for entry in new:
-            place = next((i for i, known in enumerate(entries) if _is_piece(known, entry)), None)
-            if place is None:
-                entries.append(entry)
-            else:
-                entries[place] = _grown(entries[place], entry)
-        return entries
-    return old if new is None else new
+def _place(entry: object) -> tuple[object, object] | None:
+    """The index and type by which an entry of a list is found again; None if it has none."""
+    if not isinstance(entry, Mapping):
+        return None
+    index, kind = entry.get("index"), entry.get("type")
+    return (index, kind) if isinstance(index, str | int | float) and isinstance(kind, str | None) else None
 
 
-def _is_piece(known: object, entry: object) -> bool:
-    if not (isinstance(known, Mapping) and isinstance(entry, Mapping)) or known.get("index") is None:
-        return False
-    return all(known.get(name) == entry.get(name) for name in ("index", "type"))
-
-
-def _grown(entry: Mapping[str, object], piece: Mapping[str, object]) -> Json:
-    texts = ("text", "summary", "thinking", "data", "content")
-    return {**entry, **{name: _joined(entry.get(name), value, grows=name in texts) for name, value in piece.items()}}
+def _whole(value: object) -> object:
+    """What was gathered, as JSON has it."""
+    if isinstance(value, _Pieces | _Entries):
+        return value.whole()
+    return {name: _whole(each) for name, each in value.items()} if isinstance(value, dict) else value
 
 
 def _sent_back(message: Message, dialect: ModelDialect) -> Mapping[str, object]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from nanobot.llm.calls import Calls, announced_call, may_be_call, written_calls
 from nanobot.llm.openai import OpenAIModel
+from nanobot.llm.wire import ExtraRoom
 from nanobot.ports import Request, ToolSpec
 from nanobot.transcript import Message, ToolCall
 from tests.fakes.openai_answers import call, chunks, say
@@ -26,7 +27,7 @@ def piece(
 
 
 def collected(*deltas: Sequence[Mapping[str, Any]], taken: Sequence[str] = ()) -> list[tuple[str, str, str]]:
-    calls = Calls()
+    calls = Calls(ExtraRoom())
     for delta in deltas:
         calls.add(delta)
     return [(c.id, c.name, c.arguments) for c in calls.finished(taken)]

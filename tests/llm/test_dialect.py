@@ -16,7 +16,7 @@ from nanobot.llm import dialect as traits
 from nanobot.llm.dialect import ModelDialect, ModelDialects
 from nanobot.llm.endpoint import Endpoint
 from nanobot.llm.openai import OpenAIModel
-from nanobot.llm.wire import NO_TOOLS, READ_ON, UNANSWERED, gather, messages_to_wire
+from nanobot.llm.wire import MAX_EXTRA, NO_TOOLS, READ_ON, UNANSWERED, ExtraFields, ExtraRoom, messages_to_wire
 from nanobot.messages import Attachment
 from nanobot.ports import ModelInfo, Reply, Request, ToolSpec
 from nanobot.store.state import read_state, write_state
@@ -143,7 +143,7 @@ class TestFieldsThatGoBack:
         assert server.requests[1].body["messages"][1] == {"role": "assistant", "content": "Yes.", "audit": "x7"}
 
     def test_pieces_of_a_field_become_one(self) -> None:
-        kept: dict[str, object] = {}
+        kept = ExtraFields(ExtraRoom())
         pieces: list[dict[str, object]] = [
             {"role": "assistant", "reasoning": "ha", "name": None, "annotations": []},
             {"reasoning": "ha", "reasoning_details": [{"index": 0, "type": "t", "text": "a"}]},
@@ -152,8 +152,8 @@ class TestFieldsThatGoBack:
             {"extra": {"id": "1", "n": 3}},
         ]
         for piece in pieces:
-            gather(kept, piece, ("role",))
-        assert kept == {
+            kept.add(piece, ("role",))
+        assert kept.whole() == {
             "reasoning": "haha",
             "reasoning_details": [
                 {"index": 0, "type": "t", "text": "aa", "signature": "s"},
@@ -161,6 +161,26 @@ class TestFieldsThatGoBack:
             ],
             "extra": {"id": "1", "n": 3},
         }
+
+    def test_more_than_is_kept_is_let_go_while_it_comes(self) -> None:
+        room = ExtraRoom()
+        beside, of_a_call = ExtraFields(room), ExtraFields(room)
+        of_a_call.add({"signature": "s"}, ())
+        for _ in range(2):
+            beside.add({"reasoning": "x" * (MAX_EXTRA // 2 - 100)}, ())
+        assert (len(str(beside.whole()["reasoning"])), of_a_call.whole()) == (MAX_EXTRA - 200, {"signature": "s"})
+        beside.add({"reasoning_details": [{"index": 0, "type": "t", "text": "y" * 300}]}, ())
+        assert room.is_exceeded
+        beside.add({"reasoning": "z"}, ())
+        assert beside._fields == {}  # not held until the end either
+        assert (beside.whole(), of_a_call.whole()) == ({}, {})
+
+    def test_what_comes_again_as_it_was_takes_no_room(self) -> None:
+        room = ExtraRoom()
+        fields = ExtraFields(room)
+        for _ in range(3):
+            fields.add({"signature": "s" * (MAX_EXTRA // 2), "more": {"n": 1, "id": "x" * 1_000}}, ())
+        assert fields.whole() == {"signature": "s" * (MAX_EXTRA // 2), "more": {"n": 1, "id": "x" * 1_000}}
 
 
 class TestRoles:
