@@ -114,11 +114,6 @@ class RepetitionGuard:
         self._refused = 0
 
     @property
-    def has_refused(self) -> bool:
-        """Whether the step at hand was not run."""
-        return self._refused > 0
-
-    @property
     def is_over(self) -> bool:
         """Whether the model was told often enough."""
         return self._refused >= MAX_REFUSED
@@ -270,7 +265,8 @@ class Loop:
             )
         )
         can_run = [call for call, (_, arguments) in zip(calls, parsed, strict=True) if isinstance(arguments, dict)]
-        if len(can_run) == len(calls) and repetition.refuses(calls):
+        is_refused = len(can_run) == len(calls) and repetition.refuses(calls)
+        if is_refused:
             parsed = [(call, REPEATED) for call in named]
         results: list[str] = []
         for reads_only, group in groupby(parsed, key=lambda item: self._reads_only(item[0])):
@@ -280,7 +276,7 @@ class Loop:
                 results += await _side_by_side(
                     self._run_one(run, call, args) for call, args in batch[start : start + size]
                 )
-        if can_run and not repetition.has_refused:
+        if can_run and not is_refused:
             repetition.note(calls, results)
         return bool(can_run)
 

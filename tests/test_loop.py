@@ -227,6 +227,15 @@ async def test_a_model_that_heeds_the_hint_goes_on() -> None:
     assert len(echo.calls) == 2 * MAX_STALE + 2
 
 
+async def test_a_new_call_beside_an_unusable_one_counts_as_new_after_a_refusal() -> None:
+    same, other, broken = calls("echo", '{"text": "x"}'), calls("echo", '{"text": "y"}'), calls("echo", '{"text')
+    mixed = replace(other, tool_calls=(*other.tool_calls, replace(broken.tool_calls[0], id="broken")))
+    echo, llm = Echo(), ScriptedLLM(*[same] * (MAX_STALE + 2), mixed, *[same] * MAX_STALE, says("done"))
+
+    assert (await run(llm, echo)).text == "done"
+    assert len(echo.calls) == 2 * MAX_STALE + 2
+
+
 async def test_a_circle_of_calls_is_seen_as_one_whatever_the_order_of_arguments() -> None:
     one, two = calls("echo", '{"text": "x", "more": 1}'), calls("echo", '{"text": "y"}')
     turned = calls("echo", '{"more":1,"text":"x"}')
