@@ -81,7 +81,7 @@ class GrowingFile:
 
 
 def save_export(path: str, name: str, text: str, *, is_over: bool) -> tuple[Path, bool]:
-    """Write a text to a file, of this name where the path is a folder. Raises OSError.
+    """Write a text to a file, of this name where the path is a folder; a symbolic link is followed. Raises OSError.
 
     Returns where that is, and False if something is there already and is not to be replaced.
     """
@@ -89,7 +89,8 @@ def save_export(path: str, name: str, text: str, *, is_over: bool) -> tuple[Path
     place = place / name if place.is_dir() else place
     if place.exists() and not is_over:
         return place, False
-    replace(place, utf8(text), _mode_of(place))
+    target = Path(os.path.realpath(place))
+    replace(target, utf8(text), _mode_of(target))
     return place, True
 
 

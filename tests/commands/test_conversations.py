@@ -5,6 +5,7 @@ from pathlib import Path
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.ids import new_id
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
+from nanobot.store.private import save_export
 from nanobot.store.sessions import SessionManager
 from tests.fakes.bot import ADDRESS, Bot
 from tests.fakes.llm import ScriptedLLM, calls, says
@@ -175,6 +176,18 @@ async def test_an_export_is_a_file_that_is_not_replaced_without_a_yes(tmp_path: 
         assert not inside.failed
         assert len(list(target.parent.iterdir())) == 2
         assert (await bot.ask(f"/export {tmp_path}/no/such/folder/x.md")).failed
+
+
+async def test_an_export_is_written_where_a_link_leads(tmp_path: Path) -> None:
+    notes, link, later = tmp_path / "notes.md", tmp_path / "link.md", tmp_path / "later.md"
+    notes.write_text("old", encoding="utf-8")
+    link.symlink_to(notes)
+    later.symlink_to(tmp_path / "not-there-yet.md")
+    for place in (link, later):
+        assert save_export(str(place), "talk.md", "new", is_over=True) == (place, True)
+        assert place.is_symlink()
+        assert place.read_text(encoding="utf-8") == "new"
+    assert notes.read_text(encoding="utf-8") == "new"
 
 
 async def test_on_a_chat_platform_the_export_is_sent_and_no_path_is_taken(tmp_path: Path) -> None:

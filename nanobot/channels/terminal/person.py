@@ -16,7 +16,7 @@ NAME = "cli"
 PERSON = "local"
 """The id of whoever sits here."""
 
-_EXPORT = re.compile(r"[/／]export(?:\s+(?!--)(.+))?", re.IGNORECASE | re.DOTALL)
+_EXPORT = re.compile(r"[/／]export(\s+--over(?=\s|$))?(?:\s+(?!--)(.+))?", re.IGNORECASE | re.DOTALL)
 
 SCRIPT = "script"
 """The id of a script of theirs that asks something while they may be talking: what it says is an own turn."""
@@ -59,9 +59,10 @@ def with_place(text: str, folder: Path) -> str:
     if match is None:
         return text
     try:
-        return f"/export {folder / Path(match[1] or '.').expanduser()}"
+        place = folder / Path(match[2] or ".").expanduser()
     except RuntimeError:  # there is no such home
-        return f"/export {folder / match[1]}"
+        place = folder / match[2]
+    return f"/export --over {place}" if match[1] else f"/export {place}"
 
 
 def standing() -> Path:
