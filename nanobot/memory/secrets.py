@@ -45,11 +45,6 @@ def redact(text: str) -> str:
     return _without_secrets(cleaned(text))
 
 
-def masked(text: str, mask: str) -> str:
-    """Replace each secret in a text, such as a line of a log, and leave all else as it is."""
-    return _without_secrets(text, mask)
-
-
 def secrets_in(text: str) -> Iterator[Secret]:
     """Find the secrets of a text, form by form; several may lie over each other."""
     rules, folded = _rules(), _lower(text)
@@ -82,21 +77,21 @@ def _lower(text: str) -> str:
     return lowered if len(lowered) == len(text) else "".join(char.lower()[0] for char in text)
 
 
-def _without_secrets(text: str, mask: str = REDACTED) -> str:
+def _without_secrets(text: str) -> str:
     for _ in range(_PASSES):
         spans = sorted((secret.start, secret.end) for secret in secrets_in(narrow(text)))
         if not spans:
             break
-        text = _cut_out(text, spans, mask)
+        text = _cut_out(text, spans)
     return text
 
 
-def _cut_out(text: str, spans: Sequence[tuple[int, int]], mask: str) -> str:
+def _cut_out(text: str, spans: Sequence[tuple[int, int]]) -> str:
     pieces: list[str] = []
     at = 0
     for start, end in spans:
         if start >= at:
-            pieces += [text[at:start], mask]
+            pieces += [text[at:start], REDACTED]
         at = max(at, end)
     return "".join([*pieces, text[at:]])
 
