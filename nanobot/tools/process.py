@@ -13,6 +13,7 @@ from io import FileIO
 from pathlib import Path
 
 from nanobot.ids import new_id
+from nanobot.uncancelled import to_the_end
 from nanobot.workspace import PRIVATE_FILE
 
 MARK = "STARTED_BY_NANOBOT"
@@ -191,24 +192,30 @@ async def _start(words: Sequence[str], folder: Path, environment: Mapping[str, s
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
-        with suppress(OSError):
-            _signal((await starting).pid, signal.SIGKILL)
+        await to_the_end(_kill_when_started(starting))
         raise
+
+
+async def _kill_when_started(starting: asyncio.Future[Process]) -> None:
+    with suppress(OSError):
+        process = await starting
+        _signal(process.pid, signal.SIGKILL)
+        await process.wait()
 
 
 async def _end(process: Process, collecting: asyncio.Task[None]) -> bool:
     """End the process group: asked first, then made to; whether there was anybody left."""
-    if not _signal(process.pid, signal.SIGTERM):
-        return False
+    anybody = _signal(process.pid, signal.SIGTERM)
     try:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_GRACE):
-                await process.wait()
-                await asyncio.wait([collecting])
+        if anybody:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_GRACE):
+                    await process.wait()
+                    await asyncio.wait([collecting])
     finally:
         _signal(process.pid, signal.SIGKILL)
-    await process.wait()
-    return True
+        await to_the_end(process.wait())
+    return anybody
 
 
 def _signal(group: int, number: signal.Signals) -> bool:
