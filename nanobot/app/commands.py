@@ -8,7 +8,7 @@ from nanobot.app.ground import Ground
 from nanobot.app.keep import Keep
 from nanobot.commands.conversations import (
     Listing,
-    copy_command,
+    commands_of_terminals,
     export_command,
     resume_command,
     retry_command,
@@ -71,7 +71,7 @@ def build_commands(
         resume_command(listing, agent),
         retry_command(agent),
         export_command(keep.sessions, ground.clock, MediaFolder(ground.workspace), save_export),
-        copy_command(),
+        *commands_of_terminals(),
         memory_command(view),
         remember_command(memory.shelves),
         recall_command(keep.memories),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does withou
     from nanobot.app import App
     from nanobot.channels.socket.joined import Joined, SteadyChannel
     from nanobot.channels.terminal.machine import Machine
+    from nanobot.channels.terminal.mentions import Carried
     from nanobot.config import Config
     from nanobot.i18n import Language
     from nanobot.messages import Address
@@ -91,11 +92,11 @@ def run(args: argparse.Namespace) -> int:
     from nanobot.channels.socket.desk import ONCE
     from nanobot.channels.terminal.person import at
 
+    machine = _machine(config, home_of(args), here)
     if text is None:
-        machine = _machine(config, home_of(args), here)
         talk = partial(_converse, model=args.model, machine=machine)
         return asyncio.run(_talk(args, config, at(args.session), talk))
-    ask = partial(_ask, args=args, text=text, piped=piped or "", here=here, ending=(ending := _Ending()))
+    ask = partial(_ask, args=args, text=text, piped=piped or "", machine=machine, ending=(ending := _Ending()))
     code = asyncio.run(ending.watch(_talk(args, config, at(args.session), ask, ONCE)))
     if args.json and ending.was_cut:
         tell_error("Interrupted before there was an answer.")
@@ -312,7 +313,7 @@ async def _ask(
     args: argparse.Namespace,
     text: str,
     piped: str,
-    here: "Path | None",
+    machine: "Machine",
     ending: "_Ending",
 ) -> int:
     from nanobot.channels.terminal.clean import typed
@@ -324,10 +325,23 @@ async def _ask(
         remark(bot.greeting(address))
     kind = OneShotJson if args.json else OneShotOnScreen if sys.stdout.isatty() else OneShot
     channel = kind(address, typed(text), lambda: bot.language(address), piped=typed(piped), model=args.model)
-    channel.opens(here)
+    channel.opens(machine.here)
+    if (args.words or args.message is not None) and not text.lstrip().startswith(("/", "／")):
+        channel.brings(await _carried(bot, address, text, machine))
     ending.stop = channel.stop
     await server.serve(bot, channel, once=True)
     return 0 if channel.report() else 1
+
+
+async def _carried(bot: "App | Joined", address: "Address", text: str, machine: "Machine") -> "Carried":
+    """The files that a question names. Raises UsageError if one cannot go along."""
+    from nanobot.channels.terminal.mentions import MentionError, carry
+    from nanobot.i18n import say
+
+    try:
+        return await carry(text, machine.folder, machine.decode, machine.media)
+    except MentionError as error:
+        raise UsageError(say(f"terminal.{error.sentence}", bot.language(address), **error.values)) from None
 
 
 def _check_model(bot: "App | Joined", name: str) -> None:

@@ -1,6 +1,7 @@
-"""Commands about whole conversations: /sessions /resume /retry /export, and /copy, which a terminal does itself."""
+"""Commands about whole conversations: /sessions /resume /retry /export; /copy and /output, which a terminal does."""
 
 import asyncio
+import re
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
@@ -11,8 +12,8 @@ from typing import Protocol
 
 from nanobot.agent.agent import Agent
 from nanobot.authority import Role
-from nanobot.commands.router import Answer, Call, Command
-from nanobot.commands.written import as_markdown
+from nanobot.commands.router import Answer, Call, Command, Handler
+from nanobot.commands.written import as_markdown, fenced
 from nanobot.messages import Button
 from nanobot.people.standing import TERMINAL
 from nanobot.ports import Clock, Media, SessionStore
@@ -26,6 +27,7 @@ FIRST_WORDS = 60
 LAST_WORDS = 300
 """Characters of what was said that are shown."""
 
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _LISTS = 64  # of so many conversations it is known what was listed there last
 _OVER = "--over"
 
@@ -124,14 +126,40 @@ def resume_command(listing: Listing, agent: Agent) -> Command:
             return Answer(call.say("command.session_elsewhere", key=key), failed=True)
         if key == here:
             return Answer(call.say("command.resumed_already", key=key))
-        question, answer = (shorten(text, LAST_WORDS, placeholder=" …") for text in await agent.last_said(key))
+        question, answer = map(_excerpt, await agent.last_said(key))
+        if "\n" in question:  # as it was typed: it may be code, and is no Markdown
+            question = f"\n\n{fenced(question)}"
         last = [
             call.say("command.last_question", text=question) if question else "",
-            call.say("command.last_answer", text=answer) if answer else "",
+            call.say("command.last_answer", text=_closed(answer)) if answer else "",
         ]
         return Answer("\n\n".join(filter(None, [call.say("command.resumed", key=key), *last])), goes_to=key)
 
     return Command("resume", handle, immediate=True, role=Role.OWNER, in_terminal_only=True)
+
+
+def _excerpt(text: str) -> str:
+    """The beginning of a text, its lines as they are."""
+    text = text.strip()
+    if len(text) <= LAST_WORDS:
+        return text
+    cut = text[:LAST_WORDS]
+    at = cut.rfind("\n")
+    if at < LAST_WORDS // 2:
+        at = cut.rfind(" ")
+    return f"{cut[:at] if at > 0 else cut} …" if "\n" not in text else f"{(cut[:at] if at > 0 else cut).rstrip()}\n…"
+
+
+def _closed(markdown: str) -> str:
+    """Markdown that was cut, with an end to the block of code that it was cut in; several lines begin below."""
+    fence = ""
+    for line in markdown.split("\n"):
+        run = _FENCE.match(line)
+        if run and not fence:
+            fence = run[1]
+        elif run and run[1].startswith(fence) and line.strip() == run[1]:
+            fence = ""
+    return "".join(["\n\n" * ("\n" in markdown), markdown, f"\n{fence}" * bool(fence)])
 
 
 async def _choices(listing: Listing, call: Call) -> Answer:
@@ -198,10 +226,14 @@ async def _whole(data: bytes) -> AsyncIterator[bytes]:
     yield data
 
 
-def copy_command() -> Command:
-    """/copy, for the list of commands: a terminal copies by itself, since only it reaches the clipboard."""
+def commands_of_terminals() -> Sequence[Command]:
+    """/copy and /output, for the list of commands: a terminal does them itself, with its clipboard and screen."""
 
-    async def handle(call: Call) -> Answer:
-        return Answer(call.say("command.nothing_to_copy"), failed=True)
+    def answering(sentence: str) -> Handler:
+        async def handle(call: Call) -> Answer:
+            return Answer(call.say(sentence), failed=True)
 
-    return Command("copy", handle, immediate=True, in_terminal_only=True)
+        return handle
+
+    said = {"copy": "command.nothing_to_copy", "output": "terminal.nothing_folded"}
+    return [Command(name, answering(said[name]), immediate=True, in_terminal_only=True) for name in said]

@@ -83,10 +83,10 @@ def _parts(message: Message, language: Language) -> Iterator[str]:
 
 def _body(message: Message, language: Language) -> Iterator[str]:
     if message.content:
-        yield _fenced(message.content) if message.role == "tool" else message.content
+        yield fenced(message.content) if message.role == "tool" else message.content
     yield from _remarks(message, language)
     for call in message.tool_calls:
-        yield f"→ {call.name}\n\n{_fenced(call.arguments, 'json')}"
+        yield f"→ {call.name}\n\n{fenced(call.arguments, 'json')}"
 
 
 def _remarks(message: Message, language: Language) -> Iterator[str]:
@@ -96,7 +96,7 @@ def _remarks(message: Message, language: Language) -> Iterator[str]:
         yield say(f"shell.incomplete_{message.incomplete}", language)
 
 
-def _fenced(text: str, language: str = "") -> str:
+def fenced(text: str, language: str = "") -> str:
     """A code block whose fence is longer than any in the text."""
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", text))])
     return f"{fence}{language}\n{text}\n{fence}"

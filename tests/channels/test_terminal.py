@@ -1,17 +1,24 @@
 """The conversation in a terminal: what is typed, and what happens then."""
 
 import asyncio
+import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.input.vt100_parser import Vt100Parser
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import DummyOutput
 
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.channels.terminal.person import at
+from nanobot.channels.terminal.prompt import PasteReader
 from nanobot.channels.terminal.terminal import Terminal
 from nanobot.messages import Address, OutboundMessage
 from tests.fakes.talker import LONG, Talker, english
@@ -212,3 +219,88 @@ async def test_a_message_of_another_conversation_says_where_it_belongs(
     terminal = Terminal(at("test"), tmp_path / "history", COMMANDS, "", english)
     await terminal.send(OutboundMessage(id="1", address=at("work"), text=LONG, kind="notice"))
     assert capsys.readouterr().out.startswith("\nIn the conversation cli:work:\n\nA tale\n")
+
+
+KEYS = "a\x1b[A\x1b[200~one\r\ntwo @x.txt\x1b[201~\x1b[D你\x1b[1;5Cé\x1bb"
+EVENTS = [
+    "a",
+    Keys.Up,
+    (Keys.BracketedPaste, "one\r\ntwo @x.txt"),
+    Keys.Left,
+    "你",
+    Keys.ControlRight,
+    "é",
+    Keys.Escape,
+    "b",
+]
+
+
+def pressed(pieces: Sequence[bytes]) -> list[object]:
+    """The keys that a program sees when these bytes arrive one piece after the other."""
+    seen: list[object] = []
+    parser = Vt100Parser(lambda key: seen.append((key.key, key.data) if key.key is Keys.BracketedPaste else key.key))
+    reading, writing = os.pipe()
+    try:
+        reader = PasteReader(reading)
+        for piece in pieces:
+            os.write(writing, piece)
+            parser.feed(reader.read())
+    finally:
+        os.close(reading)
+        os.close(writing)
+    return seen
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(1, len(KEYS.encode()) - 1), max_size=8, unique=True))
+@example(list(range(1, len(KEYS.encode()))))
+def test_in_whatever_pieces_keys_and_a_paste_arrive_they_are_the_same(cuts: list[int]) -> None:
+    data = KEYS.encode()
+    ends = [0, *sorted(cuts), len(data)]
+    assert pressed([data[start:end] for start, end in pairwise(ends)]) == EVENTS
+
+
+def test_a_paste_after_one_whose_end_came_in_two_pieces_is_a_paste() -> None:
+    seen = pressed([b"\x1b[200~one\x1b[20", b"1~", b"x", b"\x1b[200~two\rrm\x1b[201~"])
+    assert seen == [(Keys.BracketedPaste, "one"), "x", (Keys.BracketedPaste, "two\rrm")]
+
+
+def test_escape_alone_is_the_key_and_what_is_typed_later_is_not_swallowed() -> None:
+    assert pressed([b"\x1b", b"\x1b"])[:1] == [Keys.Escape]
+    seen: list[object] = []
+    parser = Vt100Parser(lambda key: seen.append(key.key))
+    parser.feed("\x1b")
+    parser.flush()
+    parser.feed("b")
+    assert seen == [Keys.Escape, "b"]
+
+
+@pytest.mark.parametrize("is_open", [True, False], ids=["in the same terminal", "in the next one"])
+async def test_a_pasted_line_that_the_arrow_keys_bring_back_names_no_file(
+    keyboard: PipeInput, tmp_path: Path, *, is_open: bool
+) -> None:
+    diary, meant = tmp_path / "diary.txt", tmp_path / "meant.txt"
+    for file in (diary, meant):
+        file.write_text(f"text of {file.name}", encoding="utf-8")
+    bot, shown = Talker(), terminal(tmp_path)
+    keyboard.send_text(f"see \x1b[200~@{diary}\nand\x1b[201~ and @{meant}\r")
+    async with asyncio.timeout(30):
+        talking = asyncio.create_task(bot.run(shown))
+        await bot.has_heard.wait()
+        bot.has_heard.clear()
+        if not is_open:
+            keyboard.send_text(LEAVE)
+            await talking
+            shown = terminal(tmp_path)
+            talking = asyncio.create_task(bot.run(shown))
+        line = shown._prompt._session.default_buffer
+        while line.text == "":  # what was typed before is read meanwhile
+            keyboard.send_text("\x1b[A")
+            await asyncio.sleep(0.01)
+        keyboard.send_text("!\r")
+        await bot.has_heard.wait()
+        keyboard.send_text(LEAVE)
+        await talking
+    first, again = bot.heard
+    assert again.text == f"{first.text}!" == f"see @{diary}\nand and @{meant}!"
+    assert [[quote.text for quote in message.quotes] for message in (first, again)] == [["text of meant.txt"]] * 2

@@ -3,11 +3,21 @@
 import asyncio
 import base64
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from nanobot.channels.terminal.machine import MOST_CARRIED, Machine, RunningCommand, last_code, to_clipboard
+from nanobot.channels.terminal.machine import (
+    MOST_CARRIED,
+    Machine,
+    PrintedText,
+    RunningCommand,
+    last_code,
+    to_clipboard,
+)
 from nanobot.channels.terminal.oneshot import OneShot
 from nanobot.channels.terminal.person import at, with_place
 from nanobot.channels.terminal.terminal import Terminal
@@ -178,3 +188,32 @@ def test_who_stands_in_a_folder_that_was_deleted_stands_at_home(
     monkeypatch.setattr("sys.stdin", None)
     assert main(["chat", "--here", "-m", "hello"]) == 2
     assert "The folder you stand in was deleted" in capsys.readouterr().err
+
+
+PRINTED = (
+    b"plain\r\n\x1b[1;31mred\x1b[0m \x1b]0;a title\x07t\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\\r\n"
+    b"10%\r50%\r\x1b[K\nend \xe4\xbd\xa0\xe5\xa5\xbd\xf0\x9f\x8c\xb1 \x1b(B\x1bM\x1b[\n12 \x1bPq#0\x1b\\ok"
+    b"\x1b]open\nlast\r"
+)
+ONE_LOOK = "plain\nred tlink\n10%\n50%\nend 你好🌱 \n12 ok\nlast\n"
+
+
+@given(st.lists(st.integers(0, len(PRINTED)), max_size=30))
+@example(list(range(len(PRINTED))))
+def test_in_whatever_pieces_output_comes_nothing_of_an_escape_sequence_is_shown(cuts: list[int]) -> None:
+    printed = PrintedText()
+    ends = [0, *sorted(cuts), len(PRINTED)]
+    pieces = [printed.feed(PRINTED[start:end]) for start, end in pairwise(ends)]
+    assert "".join(pieces) + printed.end() == ONE_LOOK
+
+
+async def test_what_a_command_prints_in_pieces_has_no_rests_of_escapes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    shown: list[str] = []
+    script = "printf 'a\\033'; sleep 0.1; printf '[31'; sleep 0.1; printf 'mred\\r'; sleep 0.1; printf '\\nb'"
+    running = RunningCommand(script, tmp_path, shown.append)
+    async with asyncio.timeout(30):
+        await running.run()
+    assert "".join(shown) == "ared\nb"

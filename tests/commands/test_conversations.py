@@ -208,3 +208,17 @@ async def test_on_a_chat_platform_the_export_is_sent_and_no_path_is_taken(tmp_pa
     assert not (tmp_path / "stolen.md").exists()
     assert file.path.startswith("media/people/telegram-7/")
     assert "Hello." in (tmp_path / file.path).read_text(encoding="utf-8")
+
+
+async def test_resume_shows_code_in_its_lines(tmp_path: Path) -> None:
+    code = "def water(plants):\n    for plant in plants:\n        plant.drink()\n"
+    llm = ScriptedLLM(says(f"Like this:\n\n```py\n{code * 10}```\n\nThat is all."), says("Fine."))
+    async with Bot(tmp_path, llm).running() as bot:
+        await bot.ask(code, at=Address("cli", "work"))
+        await bot.ask("Hello")
+        text = (await bot.ask("/resume work")).text
+    shown = code.rstrip("\n")
+    assert f"You said last: \n\n```\n{shown}\n```" in text
+    assert f"I said last: \n\nLike this:\n\n```py\n{code}" in text
+    assert text.endswith("\n…\n```")  # the block that was cut has an end
+    assert len(text) < 700

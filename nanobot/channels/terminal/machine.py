@@ -31,6 +31,8 @@ _DRAIN = 0.5  # seconds in which output may still come after the command itself 
 _PATIENCE = 5.0  # seconds that a tool of the system may take to fill the clipboard
 
 _ESCAPES = re.compile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?|\x1b[ -/]*[0-~]?")
+_BEGUN = re.compile("\x1b(?:\\[[0-?]*[ -/]*|[\\]PX^_][^\x07\x1b\n]*\x1b?|[ -/]*)\\Z")  # an escape that may go on
+_LONGEST_ESCAPE = 256  # characters of one that are waited for; a string in one may be of any length
 
 Names = Mapping[str, Callable[[], Sequence[str]]]
 """What may stand behind a slash command, by the command's name, as it is at the moment."""
@@ -121,16 +123,52 @@ class RunningCommand:
                 transport.close()
 
     async def _collect(self, reader: asyncio.StreamReader) -> None:
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        printed = PrintedText()
         while chunk := await reader.read(_CHUNK):
-            text = _ESCAPES.sub("", decoder.decode(chunk)).replace("\r\n", "\n").replace("\r", "\n")
-            text = printable(text)
+            self._take(printed.feed(chunk))
+        self._take(printed.end())
+
+    def _take(self, text: str) -> None:
+        if text:
             self._show(text)
-            room = max(0, MOST_CARRIED // 2 - len(self._head))
-            self._head += text[:room]
-            self._tail += text[room:]
-            if (surplus := len(self._tail) - MOST_CARRIED // 2) > 0:
-                self._tail, self._left_out = self._tail[surplus:], self._left_out + surplus
+        room = max(0, MOST_CARRIED // 2 - len(self._head))
+        self._head += text[:room]
+        self._tail += text[room:]
+        if (surplus := len(self._tail) - MOST_CARRIED // 2) > 0:
+            self._tail, self._left_out = self._tail[surplus:], self._left_out + surplus
+
+
+class PrintedText:
+    """Takes the bytes that a command prints, in whatever pieces they come, and gives lines without escape sequences."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._held = ""  # what may be the beginning of an escape sequence, or of the end of a line
+
+    def feed(self, data: bytes) -> str:
+        """Returns the text whose meaning no byte that follows can change."""
+        text = self._held + self._decoder.decode(data)
+        begun = _BEGUN.search(text)
+        text, self._held = (text[: begun.start()], _shortest(begun[0])) if begun else (text, "")
+        text = _ESCAPES.sub("", text)
+        if text.endswith("\r"):
+            text, self._held = text[:-1], f"\r{self._held}"
+        return _lines(text)
+
+    def end(self) -> str:
+        """Returns the rest: nothing follows."""
+        return _lines(_ESCAPES.sub("", self._held + self._decoder.decode(b"", final=True)))
+
+
+def _lines(text: str) -> str:
+    return printable(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _shortest(begun: str) -> str:
+    """As much of an escape sequence that has begun as matters to its end."""
+    if begun[1:2] in ("]", "P", "X", "^", "_"):
+        return begun[:2] + "\x1b" * begun.endswith("\x1b", 2)
+    return begun if len(begun) <= _LONGEST_ESCAPE else begun[:2] + begun[-1]
 
 
 def last_code(markdown: str) -> str | None:

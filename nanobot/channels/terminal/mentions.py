@@ -121,7 +121,19 @@ def gather(
     return carried, to_keep
 
 
-async def keep(media: Media, mention: Mention, mime: str) -> Attachment:
+async def carry(
+    text: str, folder: Path, decode: Decode, media: Media | None, pasted: Set[str] = frozenset()
+) -> Carried:
+    """What goes along with a text that was typed. Raises MentionError, StoreError; then nothing is to be sent."""
+    carried, to_keep = await asyncio.to_thread(gather, text, folder, decode, pasted)
+    for mention, mime in to_keep:
+        if media is None:
+            raise MentionError("file_not_kept", name=mention.written)
+        carried.files.append(await _keep(media, mention, mime))
+    return carried
+
+
+async def _keep(media: Media, mention: Mention, mime: str) -> Attachment:
     """A copy of a file where the bot may read it, in the owner's folder. Raises StoreError."""
     return await media.save(Scope.owner(), mention.path.name, mime, _pieces(mention.path))
 

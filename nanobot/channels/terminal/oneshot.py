@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from nanobot.channels.terminal.choices import refusal
 from nanobot.channels.terminal.clean import printable
+from nanobot.channels.terminal.mentions import Carried
 from nanobot.channels.terminal.person import NAME, standing, with_place, words
 from nanobot.i18n import Language, say
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress, Quote
@@ -63,6 +64,13 @@ class OneShot:
         """The folder is open to tools for this question."""
         authority = replace(self._asked.authority, here=str(folder or ""))
         self._asked = replace(self._asked, authority=authority)
+
+    def brings(self, carried: Carried) -> None:
+        """Files that the question names go along with it, and that is said."""
+        quotes = (*carried.quotes, *self._asked.quotes)
+        self._asked = replace(self._asked, quotes=quotes, files=tuple(carried.files))
+        for sentence, values in carried.told:
+            self._remark(say(f"terminal.{sentence}", self._language(), **values))
 
     def stop(self) -> bool:
         """Ask for the end of the turn; False if none runs."""

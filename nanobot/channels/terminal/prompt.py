@@ -4,7 +4,7 @@ import os
 import re
 import select
 import sys
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -41,7 +41,7 @@ _PASTE, _END_OF_PASTE = "\x1b[200~", "\x1b[201~"
 _TEXT = r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"  # no key that does something, or the end of a line
 _LINES = re.compile(rf"(?![\r\n]){_TEXT}+[\r\n]{_TEXT}*")
 _BLOCK = re.compile(rf"((?![\r\n]){_TEXT}*[\r\n]{_TEXT}*[^\r\n])(\r|\n)?[\r\n]*")
-
+_PASTED = "#pasted "  # in the file of the history, before what could name a file and came with a paste
 
 MOST_OFFERED = 50
 """Files that are offered at once."""
@@ -137,7 +137,8 @@ class Prompt:
         self.pasted: set[str] = set()
         """What could name a file and came with a paste, since the line was begun."""
         self._preview = preview
-        self._history = _history(history)
+        self._marks: dict[str, Set[str]] = {}  # what could name a file and came with a paste, by the line it stands in
+        self._history = _history(history, self._marks)
         self._interrupt_is_due = self._end_is_due = False
         self._is_below = True  # the prompt stands below all that was printed
         self._session: PromptSession[str] = PromptSession(
@@ -159,8 +160,8 @@ class Prompt:
         buffer.on_text_changed += lambda _: self._note_text(buffer.text)
         buffer.tempfile_suffix = ".md"  # for an editor
         keyboard = get_app_session().input
-        if isinstance(keyboard, Vt100Input) and not isinstance(keyboard.stdin_reader, _PasteReader):
-            keyboard.stdin_reader = _PasteReader(keyboard.fileno(), encoding=keyboard.stdin.encoding)
+        if isinstance(keyboard, Vt100Input) and not isinstance(keyboard.stdin_reader, PasteReader):
+            keyboard.stdin_reader = PasteReader(keyboard.fileno(), encoding=keyboard.stdin.encoding)
 
     async def read(self, line: str | Document = "") -> str:
         """What is typed next, starting from this line.
@@ -225,11 +226,14 @@ class Prompt:
         """Enter was pressed. Whoever did not type the ! at its beginning does not run a command by accident."""
         if not buffer.text.startswith("!"):
             self.meant = "words"
-        elif self.is_bang_typed or _is_recalled(buffer):
+        elif self.is_bang_typed or _recalled(buffer):
             self.meant = "command"
         else:
             self.meant = "pasted"
             buffer.text = f" {buffer.text}"  # nor when it is recalled with the arrow keys
+        self.pasted |= self._marks.get(_recalled(buffer), frozenset())
+        if marked := self.pasted & marks(buffer.text):
+            self._marks[buffer.text] = marked
         buffer.validate_and_handle()
 
     def _note_text(self, text: str) -> None:
@@ -321,17 +325,20 @@ def _entries(folder: Path, begun: str) -> Sequence[str]:
     return sorted(found)
 
 
-def _is_recalled(buffer: Buffer) -> bool:
-    """Whether the line is one of the history: what stands there behind a ! was run."""
-    return buffer.working_index < len(buffer._working_lines) - 1
+def _recalled(buffer: Buffer) -> str:
+    """The line of the history that was brought back, "" if this one was begun anew. What follows a ! there was run."""
+    back = len(buffer._working_lines) - 1 - buffer.working_index
+    return buffer.history.get_strings()[-back] if 0 < back <= len(buffer.history.get_strings()) else ""
 
 
 class _History(FileHistory):
     """Read again when its file was replaced: what was forgotten there does not come back with the arrow keys."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, marks: dict[str, Set[str]]) -> None:
+        """`marks`: of each line, what came with a paste and could name a file; kept beside it."""
         super().__init__(path)
         self._path = path
+        self._marks = marks
         self._file = _number(path)
 
     @property
@@ -344,8 +351,15 @@ class _History(FileHistory):
         async for string in super().load():
             yield string
 
+    def load_history_strings(self) -> Iterable[str]:
+        self._marks.update(_kept_marks(self._path))
+        return super().load_history_strings()
+
     def store_string(self, string: str) -> None:
         with suppress(OSError):  # a full disk
+            if marked := self._marks.get(string):
+                with self._path.open("a", encoding="utf-8", errors="replace") as file:
+                    file.write("".join(f"\n{_PASTED}{mark}" for mark in sorted(marked)))
             super().store_string(typed(string))
 
 
@@ -357,7 +371,22 @@ def _number(path: Path) -> int:
         return 0
 
 
-def _history(path: Path) -> History:
+def _kept_marks(path: Path) -> Mapping[str, Set[str]]:
+    """What is noted above each line of the history."""
+    kept, marked, line = dict[str, Set[str]](), set[str](), list[str]()
+    for text in [*path.read_text(encoding="utf-8", errors="replace").split("\n"), ""]:
+        if text.startswith("+"):
+            line.append(text[1:])
+            continue
+        if line and marked:
+            kept["\n".join(line)] = marked
+        marked, line = set() if line else marked, []
+        if text.startswith(_PASTED):
+            marked.add(text.removeprefix(_PASTED))
+    return kept
+
+
+def _history(path: Path, marks: dict[str, Set[str]]) -> History:
     """What was typed before. A home that cannot be written costs the history, not the conversation."""
     try:
         path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
@@ -365,7 +394,7 @@ def _history(path: Path) -> History:
         set_mode(path, PRIVATE_FILE)
     except OSError:
         return InMemoryHistory()
-    return _History(path)
+    return _History(path, marks)
 
 
 def _output() -> Output | None:
@@ -373,7 +402,7 @@ def _output() -> Output | None:
     return create_output(stdout=sys.stderr) if sys.stderr.isatty() and not sys.stdout.isatty() else None
 
 
-class _PasteReader(PosixStdinReader):
+class PasteReader(PosixStdinReader):
     """Reads keys, and what is pasted as one paste.
 
     A terminal that does not mark a paste sends its lines within milliseconds: they are marked here. In a marked paste
@@ -381,17 +410,24 @@ class _PasteReader(PosixStdinReader):
     """
 
     _is_pasting = False
+    _begun = (
+        ""  # of a mark, read last: before a paste it is handed on already, since it may be a key; in one it is kept
+    )
 
     def read(self, count: int = 1024) -> str:
+        before, self._begun = self._begun, ""
         keys = more = super().read(count)
         is_block = False
         while more and len(keys) < _MOST_AT_ONCE and (self._is_pasting or len(keys) > 1) and not self.closed:
-            is_block = is_block or self._is_pasting or _PASTE in more or _ends_a_line(more, keys)
+            is_block = is_block or self._is_pasting or _PASTE in before + keys or _ends_a_line(more, keys)
             pause = _LONGEST_PAUSE_IN_A_PASTE if is_block else 0  # who presses Enter alone does not wait
             more = super().read(count) if select.select([self.stdin_fd], [], [], pause)[0] else ""
             keys += more
-        if self._is_pasting or _PASTE in keys:
-            return self._as_one_paste(keys)
+        if self._is_pasting:
+            return self._as_one_paste(before + keys)
+        if _PASTE in before + keys:
+            return self._as_one_paste(before + keys).removeprefix(before)
+        self._begun = _begun(before + keys, _PASTE)
         block = _BLOCK.fullmatch(keys) if is_block else None
         return f"{_PASTE}{block[1]}{_END_OF_PASTE}{block[2] or ''}" if block else keys
 
@@ -401,8 +437,16 @@ class _PasteReader(PosixStdinReader):
         begun = "" if self._is_pasting else _PASTE
         pasted, end, after = pasted.rpartition(_END_OF_PASTE) if _END_OF_PASTE in pasted else (pasted, "", "")
         self._is_pasting = not end
+        self._begun = _begun(pasted, _END_OF_PASTE) if self._is_pasting else _begun(after, _PASTE)
+        if self._is_pasting:
+            pasted = pasted.removesuffix(self._begun)
         inside = pasted.replace(_PASTE, "").replace(_END_OF_PASTE, "")
         return f"{before}{begun}{inside}{end}{after}"
+
+
+def _begun(keys: str, mark: str) -> str:
+    """The longest end of the keys with which the mark begins, if that is not all of it."""
+    return next((mark[:size] for size in range(len(mark) - 1, 0, -1) if keys.endswith(mark[:size])), "")
 
 
 def _ends_a_line(more: str, keys: str) -> bool:

@@ -13,7 +13,7 @@ from prompt_toolkit.utils import is_dumb_terminal
 
 from nanobot.channels.terminal.dialogue import Dialogue
 from nanobot.channels.terminal.machine import Machine, RunningCommand, last_code, to_clipboard
-from nanobot.channels.terminal.mentions import Carried, MentionError, gather, keep
+from nanobot.channels.terminal.mentions import MentionError, carry
 from nanobot.channels.terminal.person import NAME, at, with_place, words
 from nanobot.channels.terminal.prompt import Interrupted, LineCompleter, Pressed, Prompt
 from nanobot.channels.terminal.screen import Piece, Screen
@@ -26,6 +26,7 @@ _PREVIEW_LINES = 6
 _LEAVING = ("exit", "quit", "/exit", "/quit", "退出")
 _COMMANDS = ("/", "／")
 _COPY = ("/copy", "／copy")
+_OUTPUT = ("/output", "／output")
 _MOST_OUTPUTS = 5  # of commands that go along with the next message; of more, the oldest do not
 _HELP = ("help", "?", "？", "帮助")
 
@@ -123,8 +124,7 @@ class Terminal:
         if missed := self._dialogue.misses(text):
             await self._print(missed)
             return ""
-        if text.split()[:1] and text.split()[0].casefold() in _COPY:
-            await self._copy(only_code=text.split()[1:2] == ["code"])
+        if await self._did_here(text):
             return ""
         try:
             message = await self._inbound(text)
@@ -138,6 +138,15 @@ class Terminal:
         await publish(message)
         await self._print(self._dialogue.held_up())
         return ""
+
+    async def _did_here(self, text: str) -> bool:
+        """Whether it was a command that only a terminal can carry out, and is done."""
+        command, *rest = text.casefold().split() or [""]
+        if command in _COPY:
+            await self._copy(only_code=rest[:1] == ["code"])
+        elif command in _OUTPUT:
+            await self._print(self._dialogue.whole_output())
+        return command in (*_COPY, *_OUTPUT)
 
     async def _next(self, line: str | Document, publish: Publish) -> str | None:
         """What is typed next. None at Ctrl-D, a word of farewell, or a second Ctrl-C; the first one stops what runs."""
@@ -217,22 +226,13 @@ class Terminal:
             self._dialogue.heard(text)
             self._model = "" if text.startswith("/model ") else self._model
             return replace(words(self._address, text, here=self._machine.opened), model=self._model)
-        carried = await self._carried(text)
+        machine = self._machine
+        carried = await carry(text, machine.folder, machine.decode, machine.media, frozenset(self._prompt.pasted))
         self._dialogue.heard(text)
         await self._print([Piece(self._dialogue.say(name, **values), "quiet") for name, values in carried.told])
         quotes, self._outputs = [*self._outputs, *carried.quotes], []
         said = words(self._address, text, quotes=quotes, files=carried.files, here=self._machine.opened)
         return replace(said, model=self._model)
-
-    async def _carried(self, text: str) -> Carried:
-        carried, to_keep = await asyncio.to_thread(
-            gather, text, self._machine.folder, self._machine.decode, frozenset(self._prompt.pasted)
-        )
-        for mention, mime in to_keep:
-            if self._machine.media is None:
-                raise MentionError("file_not_kept", name=mention.written)
-            carried.files.append(await keep(self._machine.media, mention, mime))
-        return carried
 
     def _preview(self) -> Sequence[str]:
         """What is coming, while it is not complete enough to be printed."""

@@ -89,7 +89,7 @@ def _typed(entry: str) -> str:
 def _is_since(entry: str, since: str) -> bool:
     if not since:
         return False
-    at = next((line[1:].strip() for line in entry.splitlines() if line.startswith("#")), "")
+    at = next((line[2:].strip() for line in entry.splitlines() if line.startswith("# ")), "")
     try:
         return datetime.fromisoformat(at).astimezone() >= datetime.fromisoformat(since)
     except ValueError:
