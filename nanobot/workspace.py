@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote, unquote
@@ -85,6 +86,11 @@ class Home:
     def log(self) -> Path:
         return self.root / "nanobot.log"
 
+    @property
+    def closed(self) -> Sequence[Path]:
+        """The files that no tool of the model reads or writes, wherever they lie."""
+        return self.config, self.terminal_history, self.log, self.log.with_name(f"{self.log.name}.1")
+
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
@@ -140,6 +146,10 @@ class Workspace:
     def user_of(self, scope: str) -> Path:
         """USER.md of the scope with this name."""
         return self.root / folder_of(scope) / self.user.name
+
+    def tools_of(self, scope: str) -> Path:
+        """TOOLS.md of the scope with this name."""
+        return self.root / folder_of(scope) / self.tools.name
 
     @property
     def versions(self) -> Path:
@@ -308,6 +318,8 @@ def is_secret(inside: PurePosixPath) -> bool:
 def is_guarded(inside: PurePosixPath) -> bool:
     """Whether the model may write here only with the owner's yes: what it reads there, it follows."""
     parts = _plain(inside)
+    if len(parts) == 3 and parts[0] in _SCOPE_FOLDERS:
+        return parts[2] == "tools.md"
     return bool(parts) and (parts[0] == "skills" or (len(parts) == 1 and parts[0] in _GUARDED))
 
 

@@ -24,6 +24,7 @@ from nanobot.store.recall.index import SqliteRecallIndex
 from nanobot.store.recall.indexer import Indexer
 from nanobot.store.session_files import SessionFiles
 from nanobot.tools.builtin import builtin_tools
+from nanobot.tools.paths import Sandbox
 from nanobot.tools.recall import Recall
 from nanobot.tools.shell import ExecPolicy
 from nanobot.transcript import Message
@@ -57,6 +58,9 @@ PERSON, NAMESAKE = Scope.person("telegram", "2"), Scope.person("telegram", "22")
 GROUP, ELSEWHERE = Scope.group("telegram", "-100"), Scope.group("discord", "-100")
 CANARIES = {OWNER: "kestrel", PERSON: "plover", NAMESAKE: "dunnock", GROUP: "bittern", ELSEWHERE: "siskin"}
 
+FOR_ALL = ("Ring every bird.", "Be kind to birds.")
+"""AGENTS.md and SOUL.md: what makes the bot what it is, for everybody."""
+
 
 def viewer(who: str, role: Role, scope: Scope, at: Address) -> Viewer:
     return Viewer(who, at, Authority(role, scope, Origin.OWNER if role is Role.OWNER else Origin.PERSON))
@@ -83,7 +87,7 @@ class Planted(Bot):
         self.llm = ScriptedLLM(says("fine"), info=ModelInfo("scripted", "scripted-1", 100_000, 1_000, compact=compact))
         self.tools = {
             tool.spec.name: tool
-            for tool in builtin_tools(workspace, asker=Person(), exec_policy=ExecPolicy(owner="allow"))
+            for tool in builtin_tools(Sandbox(workspace), asker=Person(), exec_policy=ExecPolicy(owner="allow"))
         }
         super().__init__(root, self.llm, tools=self.tools.values(), recalls=recalls)
         self.tools["recall"] = Recall(self.memories)
@@ -122,9 +126,18 @@ def _plant(workspace: Workspace, scope: Scope, word: str) -> None:
         memory.with_name(f"{word}.md"): f"---\nname: {word}\ndescription: about the {word}\n---\nThe {word} flies.\n",
         workspace.media / folder / f"{word}.txt": f"a picture of a {word}\n",
         workspace.spill / folder / f"exec-{word}.txt": f"output of a {word}\n",
+        workspace.tools_of(scope.name): f"Here the {word} nests.\n",
     }
     if scope == OWNER:
-        files |= {workspace.agents: "", workspace.soul: "Be kind.\n", workspace.root / "plans" / f"{word}.txt": word}
+        files |= {
+            workspace.agents: f"{FOR_ALL[0]}\n",
+            workspace.soul: f"{FOR_ALL[1]}\n",
+            workspace.root / "plans" / f"{word}.txt": word,
+            workspace.heartbeat: f"Look after the {word}.\n",
+            workspace.skills
+            / "feeding"
+            / "SKILL.md": f"---\ndescription: how to feed a {word}\n---\nFeed the {word}.\n",
+        }
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -191,6 +204,30 @@ async def test_the_prompt_holds_what_is_remembered_and_said_there_and_nothing_el
         assert seen(request.messages[0].content) == own(who)
 
 
+async def test_of_the_owners_files_only_soul_and_agents_are_in_everybodys_prompt(tmp_path: Path, who: Viewer) -> None:
+    bot = Planted(tmp_path)
+    async with bot.running():
+        await bot.tell(who, "what do you know?")
+
+    prompt, word = bot.llm.requests[-1].messages[0].content or "", CANARIES[who.authority.scope]
+    assert all(text in prompt for text in (*FOR_ALL, f"Likes the {word}.", f"The {word} sings.", f"about the {word}"))
+    assert f"Here the {word} nests." in prompt
+    assert prompt.count("# TOOLS.md") == 1
+    assert (f"how to feed a {word}" in prompt) == (who.authority.scope == OWNER)
+    assert "Look after" not in prompt  # nothing reads HEARTBEAT.md yet
+
+
+async def test_who_has_no_tools_file_of_their_own_reads_nothing_in_its_place(tmp_path: Path, who: Viewer) -> None:
+    bot = Planted(tmp_path)
+    bot.workspace.tools_of(who.authority.scope.name).unlink()
+    async with bot.running():
+        await bot.tell(who, "what do you know?")
+
+    prompt = bot.llm.requests[-1].messages[0].content or ""
+    assert "# TOOLS.md" not in prompt
+    assert "nests" not in prompt
+
+
 async def test_a_person_who_becomes_an_owner_takes_nothing_along_and_the_other_way_round(tmp_path: Path) -> None:
     member, owner = VIEWERS["a member alone"], VIEWERS["the owner alone"]
     raised, lowered = replace(owner, at=member.at, who=member.who), replace(member, at=owner.at, who=owner.who)
@@ -255,6 +292,26 @@ async def test_what_leads_elsewhere_by_a_link_or_by_dots_leads_nowhere(tmp_path:
             for typed in (str(link.relative_to(tmp_path)), dots, str(tmp_path / path)):
                 text = await bot.use("read_file", who, path=typed)
                 assert seen(text.replace(str(path), "")) == set(), typed
+    searched = await bot.use("grep", who, pattern=".", path=str(folder_of(who.authority.scope.name)))
+    assert seen(searched) == own(who)
+
+
+async def test_another_name_on_the_disk_opens_no_file_of_another_scope(tmp_path: Path, who: Viewer) -> None:
+    bot = Planted(tmp_path)
+    home = tmp_path / folder_of(who.authority.scope.name)
+    theirs = [path for scope in others(who) for path in files_of(bot.workspace, scope)]
+    for number, path in enumerate(theirs):
+        name = home / f"name{number}{path.suffix}"
+        name.hardlink_to(tmp_path / path)
+        typed, before = str(name.relative_to(tmp_path)), (tmp_path / path).read_bytes()
+        texts = [
+            await bot.use("read_file", who, path=typed),
+            await bot.use("write_file", who, path=typed, content="gone"),
+            await bot.use("edit_file", who, path=typed, old_text="the", new_text="gone"),
+            await bot.use("grep", who, pattern=".", path=typed),
+        ]
+        assert seen(texts) == set(), path
+        assert (tmp_path / path).read_bytes() == before
     searched = await bot.use("grep", who, pattern=".", path=str(folder_of(who.authority.scope.name)))
     assert seen(searched) == own(who)
 

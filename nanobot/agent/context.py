@@ -109,8 +109,8 @@ class ContextBuilder:
     def prompt(self, model: ModelInfo, scope: Scope) -> Prompt:
         """The system message for a model in a scope: the very same object while no file changes.
 
-        The owners' USER.md, memory and skills are theirs; what shapes the bot (SOUL.md, AGENTS.md, TOOLS.md) is
-        the same for everybody.
+        SOUL.md and AGENTS.md make the bot what it is, for everybody; all else is the scope's own, and skills are
+        the owners'.
         """
         shelf = self._shelves.of(scope)
         parts = self._compact_parts(shelf) if model.compact else self._parts(shelf, scope)
@@ -154,7 +154,7 @@ class ContextBuilder:
             self._part(files.agents, "agents", budgets.agents),
             self._part(files.soul, "soul", budgets.soul),
             self._part(shelf.user, "user", budgets.user),
-            self._part(files.tools, "tools", budgets.tools),
+            self._part(files.tools_of(scope.name), "tools", budgets.tools),
             self._memory(shelf, shelf.notebook.section(budgets.memory)),
             *(self._skill_parts() if scope.is_owner else []),
         ]

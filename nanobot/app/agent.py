@@ -19,6 +19,7 @@ from nanobot.ops.logs import Mask
 from nanobot.ports import Tool
 from nanobot.store.frontmatter import read_frontmatter
 from nanobot.tools.builtin import builtin_tools
+from nanobot.tools.paths import Sandbox
 from nanobot.tools.recall import Recall
 from nanobot.tools.shell import ExecPolicy
 from nanobot.tools.spill import MaskedTool
@@ -54,9 +55,8 @@ def _tools(ground: Ground, keep: Keep, questions: Questions) -> Sequence[Tool]:
     changes, mask = ToolChanges(memory.keeping, read_frontmatter), Mask(secrets_here(ground.config, os.environ))
     own: Sequence[Tool] = [
         *builtin_tools(
-            ground.workspace,
+            Sandbox(ground.workspace, tools.allowed_dirs, ground.home.closed),
             asker=questions,
-            allowed_dirs=tools.allowed_dirs,
             exec_policy=ExecPolicy(owner=rules.owner, member=rules.member, allow=rules.allow, timeout=rules.timeout),
             remembering=Remembering(changes.objection, memory.shelves.written, changes.keep, changes.needs_yes),
             file_lock=memory.files,

@@ -27,6 +27,7 @@ class MemoryFolder:
         self._path = path
         self._documents = documents
         self._one_writer = lock or threading.Lock()
+        self._beside = "" if path.parent.name == "memory" else "TOOLS.md"
         self._paths: dict[str, Path] = {}  # making a path costs more than the stat it is for
 
     @property
@@ -51,7 +52,8 @@ class MemoryFolder:
                 raise StoreError(f"{self._path} cannot be written: {error.strerror or error}") from error
 
     def _names(self) -> list[str]:
-        """File names of the notes; MEMORY.md under another spelling, as some systems allow, is none.
+        """File names of the notes; MEMORY.md under another spelling, as some systems allow, is none, nor is TOOLS.md
+        in the folder of a person or a group.
 
         Nor is a link that leads out of the folder: who may read this one, may not therefore read that file.
         """
@@ -60,7 +62,7 @@ class MemoryFolder:
                 names = [entry.name for entry in entries if _is_note(entry.name) and not self._leads_out(entry)]
         except OSError:
             return []
-        return sorted(name for name in names if not self._is_memory(name))
+        return sorted(name for name in names if not self._is_memory(name) and name != self._beside)
 
     def _leads_out(self, entry: "os.DirEntry[str]") -> bool:
         if not entry.is_symlink():

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 
 from nanobot.ports import Asker, Tool
 from nanobot.tools.approval import Approval
@@ -13,14 +12,12 @@ from nanobot.tools.search import FindFiles, Grep, ListDir
 from nanobot.tools.shell import Exec, ExecPolicy
 from nanobot.tools.spill import Mask, Spill, nothing_hidden
 from nanobot.tools.writing import NOTHING_MORE, EditFile, Remembering, WriteFile, Writer
-from nanobot.workspace import Workspace
 
 
 def builtin_tools(
-    workspace: Workspace,
+    sandbox: Sandbox,
     *,
     asker: Asker,
-    allowed_dirs: Sequence[Path] = (),
     exec_policy: ExecPolicy | None = None,
     remembering: Remembering = NOTHING_MORE,
     file_lock: "threading.Lock | None" = None,
@@ -29,16 +26,15 @@ def builtin_tools(
     """Tools for files, search and commands. Raises ConfigError for a policy that cannot be used.
 
     Args:
-        workspace: it must exist.
+        sandbox: where files may be read and written; its workspace must exist.
         asker: puts questions to the person: before a command, and before what the bot follows is changed.
-        allowed_dirs: further folders, of the owners, in which files may be read and written.
         exec_policy: who may run what; None leaves exec out.
         remembering: what may be remembered, and what else belongs to a change of it.
         file_lock: held while a file is replaced; to be shared with whoever else writes the same files.
         mask: takes secrets out of a long result before it is cut and kept; see also MaskedTool.
     """
-    disk = Disk(Sandbox(workspace, allowed_dirs), file_lock)
-    spill = Spill(workspace, disk, mask=mask)
+    disk = Disk(sandbox, file_lock)
+    spill = Spill(sandbox.workspace, disk, mask=mask)
     approval = Approval(asker)
     writer = Writer(disk, approval, remembering)
     tools: list[Tool] = [
@@ -50,5 +46,5 @@ def builtin_tools(
         Grep(disk, spill),
     ]
     if exec_policy:
-        tools.append(Exec(exec_policy, disk, spill, approval, workspace.state))
+        tools.append(Exec(exec_policy, disk, spill, approval, sandbox.workspace.state))
     return tools

@@ -1,19 +1,22 @@
 """Files and folders, opened so that no link swapped in after the check is followed."""
 
 import errno
+import math
 import os
 import secrets
 import stat
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from nanobot.authority import Scope
 from nanobot.errors import ToolError
 from nanobot.tools.paths import Place, Sandbox
-from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, is_hidden, set_mode
+from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, is_hidden, scope_of, set_mode
 
 MAX_FILE = 10_000_000
 """Bytes. What is larger is refused: it fits no context, and reading it would hold up everybody."""
@@ -50,6 +53,7 @@ class Disk:
         """`lock` is held by whoever replaces a file in the workspace."""
         self.sandbox = sandbox
         self._one_writer = lock or threading.Lock()
+        self._closed = _ClosedFiles(sandbox)
 
     def read(self, place: Place) -> bytes:
         """All bytes of a file. Raises ToolError when there is none, or it is no plain file, or too large."""
@@ -136,22 +140,69 @@ class Disk:
         with os.fdopen(os.open(name, _READ, dir_fd=folder), "rb") as file:
             info = os.fstat(file.fileno())
             _check_plain(place, info)
-            if info.st_nlink > 1 and self._is_hidden_by_another_name(info):
-                raise ToolError(f"{place.name} is another name of a file that is not open to tools.")
+            if info.st_nlink > 1:
+                self._check_names(place, info)
             data = file.read(MAX_FILE + 1)
         if len(data) > MAX_FILE:
             raise _too_large(place, len(data))
         return data, info.st_mode & 0o777
 
-    def _is_hidden_by_another_name(self, info: os.stat_result) -> bool:
-        """Whether a file with several names is one of the workspace's hidden files."""
-        root = Place(self.sandbox.root, PurePosixPath(), in_workspace=True)
-        names = (
-            place.path
-            for place, entry in self.walk(root, lambda _: True, [])
-            if entry.kind == "file" and is_hidden(place.inside)
-        )
-        return any(os.path.samestat(info, found) for found in map(_stat_if_any, names) if found)
+    def _check_names(self, place: Place, info: os.stat_result) -> None:
+        """Raise ToolError for a file with several names, unless all of it is the owners' to see.
+
+        Whose the other names are cannot be told from the file; in the folders of members and groups, where nobody
+        makes such links, none is opened.
+        """
+        if not place.scope.is_owner:
+            raise ToolError(f"{place.name} has a second name elsewhere on the disk (a hard link), and is not opened.")
+        if any(found and os.path.samestat(info, found) for found in map(_stat_if_any, self._closed.named(info))):
+            raise ToolError(f"{place.name} is another name of a file that is not open to tools.")
+
+
+class _ClosedFiles:
+    """The files that are not open to owners' tools, by inode: looked for when a file has several names.
+
+    What was found is used again for some seconds, for files that have got no name since.
+    """
+
+    _SECONDS = 5.0
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self._names: dict[int, list[Path]] = {}
+        self._since = -math.inf
+
+    def named(self, info: os.stat_result) -> Sequence[Path]:
+        """The names of closed files with this inode, on whatever device."""
+        now = time.time()
+        if not 0 <= now - self._since < self._SECONDS or info.st_ctime > self._since - 1:  # clocks are coarse
+            names: dict[int, list[Path]] = {}
+            for path, inode in self._files():
+                names.setdefault(inode, []).append(path)
+            self._names, self._since = names, now
+        return self._names.get(info.st_ino, ())
+
+    def _files(self) -> Iterator[tuple[Path, int]]:
+        root = self._sandbox.root
+        for path, inode in _files_below(root):
+            inside = PurePosixPath(path.relative_to(root))
+            if is_hidden(inside) or not Scope(scope_of(inside)).is_owner:
+                yield path, inode
+        for closed in self._sandbox.closed:
+            if found := _stat_if_any(closed):
+                yield closed, found.st_ino
+
+
+def _files_below(folder: Path) -> Iterator[tuple[Path, int]]:
+    """Every file with its inode; links are not followed, and what cannot be read is left out."""
+    waiting = [folder]
+    while waiting:
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(Path(entry.path))
+                elif not entry.is_symlink():
+                    yield Path(entry.path), entry.inode()
 
 
 @contextmanager

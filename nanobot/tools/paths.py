@@ -80,10 +80,16 @@ class Place:
 class Sandbox:
     """Turns what a model writes as a path into a place, or says why it may not."""
 
-    def __init__(self, workspace: Workspace, allowed_dirs: Sequence[Path] = ()) -> None:
-        """Both are taken by their real paths as they are now."""
+    def __init__(self, workspace: Workspace, allowed_dirs: Sequence[Path] = (), closed: Sequence[Path] = ()) -> None:
+        """All are taken by their real paths as they are now.
+
+        `allowed_dirs` are further folders, of the owners; `closed` are files that are open to no tool, such as the
+        configuration.
+        """
+        self.workspace = workspace
         self.root = Path(os.path.realpath(workspace.root))
         self._allowed = [Path(os.path.realpath(folder.expanduser())) for folder in allowed_dirs]
+        self.closed = frozenset(Path(os.path.realpath(path)) for path in closed)
 
     def locate(self, text: str, authority: Authority) -> Place:
         """The place that a path means, links followed; it need not exist.
@@ -131,13 +137,17 @@ class Sandbox:
         return None
 
     def _refusal(self, place: Place, authority: Authority) -> str | None:
-        if (is_hidden if place.in_workspace else is_hidden_elsewhere)(place.inside):
+        is_closed = is_hidden(place.inside) if place.in_workspace else self._is_closed(place)
+        if is_closed:
             return f"{place.name} is kept by nanobot itself and not open to tools."
         if place.is_opened and is_secret(place.inside):
             return f"{place.name} looks like a secret and is not open to tools."
         if not may_touch(authority, place.scope):
             return f"{place.name} does not belong to the people in this chat ({authority.scope}). {_own(authority)}"
         return None
+
+    def _is_closed(self, place: Place) -> bool:
+        return is_hidden_elsewhere(place.inside) or place.path in self.closed
 
     def _open_folders(self) -> str:
         others = "".join(f", or absolute below {folder}" for folder in self._allowed)

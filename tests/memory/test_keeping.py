@@ -20,6 +20,7 @@ from nanobot.store.memory_folder import MemoryFolder
 from nanobot.store.repo.versions import GitVersions
 from nanobot.store.sessions import SessionManager
 from nanobot.tools.builtin import builtin_tools
+from nanobot.tools.paths import Sandbox
 from nanobot.tools.writing import Remembering
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
@@ -48,7 +49,8 @@ class Desk:
         remembering = Remembering(changes.objection, self.shelves.written, changes.keep, changes.needs_yes)
         self.person = Person()
         self._tools = {
-            tool.spec.name: tool for tool in builtin_tools(workspace, asker=self.person, remembering=remembering)
+            tool.spec.name: tool
+            for tool in builtin_tools(Sandbox(workspace), asker=self.person, remembering=remembering)
         }
 
     async def began(self) -> "Desk":

@@ -10,6 +10,7 @@ from nanobot.errors import ToolError
 from nanobot.messages import Address, Button
 from nanobot.ports import Caller, ToolResult
 from nanobot.tools.builtin import builtin_tools
+from nanobot.tools.paths import Sandbox
 from nanobot.tools.shell import ExecPolicy
 from nanobot.tools.writing import Guard, Keep, OnNote, Remembering
 from nanobot.workspace import Workspace
@@ -54,6 +55,7 @@ class Desk:
 
     base: Path
     allowed_dirs: Sequence[Path] = ()
+    closed: Sequence[Path] = ()
     policy: ExecPolicy = field(default_factory=ExecPolicy)
     guard: Guard | None = None
     on_note: OnNote | None = None
@@ -69,9 +71,8 @@ class Desk:
         self.tools = {
             tool.spec.name: tool
             for tool in builtin_tools(
-                Workspace(self.root),
+                Sandbox(Workspace(self.root), self.allowed_dirs, self.closed),
                 asker=self.person,
-                allowed_dirs=self.allowed_dirs,
                 exec_policy=self.policy,
                 remembering=Remembering(self.guard, self.on_note, self.keep),
             )

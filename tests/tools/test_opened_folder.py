@@ -12,6 +12,7 @@ from nanobot.errors import ToolError
 from nanobot.messages import Address, Button
 from nanobot.ports import Caller, Tool
 from nanobot.tools.builtin import builtin_tools
+from nanobot.tools.paths import Sandbox
 from nanobot.tools.shell import ExecPolicy
 from nanobot.workspace import Home, Workspace, why_not_opened
 
@@ -42,7 +43,9 @@ def project(tmp_path: Path) -> Path:
 
 
 def tools(project: Path, owner: Owner, allow: Sequence[str] = ()) -> dict[str, Tool]:
-    built = builtin_tools(Workspace(project.parent / "workspace"), asker=owner, exec_policy=ExecPolicy(allow=allow))
+    built = builtin_tools(
+        Sandbox(Workspace(project.parent / "workspace")), asker=owner, exec_policy=ExecPolicy(allow=allow)
+    )
     return {tool.spec.name: tool for tool in built}
 
 

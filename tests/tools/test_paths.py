@@ -1,7 +1,9 @@
 """The file tools stay in the workspace and the folders that were opened to them."""
 
 import os
+import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
@@ -216,6 +218,90 @@ async def test_another_name_for_a_hidden_file_is_told_by_its_inode(desk: Desk) -
     assert "another name" in await desk.refusal("write_file", path="copy.txt", content="x")
     assert SECRET not in await desk.text("grep", pattern="secret")
     assert file.read_text() == SECRET
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        "people/telegram-7/USER.md",
+        "people/telegram-7/garden.md",
+        "groups/telegram--100/MEMORY.md",
+        "media/people/telegram-7/a.txt",
+        "spill/groups/telegram--100/exec-1.txt",
+        "sessions/telegram/7.jsonl",
+        ".nanobot/state/people.json",
+        "project/.git/config",
+    ],
+)
+async def test_another_name_for_a_file_of_somebody_else_is_not_opened(desk: Desk, theirs: str) -> None:
+    file = desk.put(theirs, SECRET)
+    desk.put("people/telegram-12/USER.md", "Ada")
+    (desk.root / "copy.txt").hardlink_to(file)
+    (desk.root / "people/telegram-12/copy.txt").hardlink_to(file)
+    for caller, name in ((OWNER, "copy.txt"), (ADA, "people/telegram-12/copy.txt")):
+        for tool in ("read_file", "write_file", "edit_file"):
+            assert "name" in await desk.refusal(tool, caller, path=name, **ARGUMENTS[tool])
+        folder = str(PurePosixPath(name).parent)
+        assert SECRET not in await desk.text("grep", caller, path=folder, pattern=".")
+    assert file.read_text() == SECRET
+    assert file.stat().st_nlink == 3
+
+
+async def test_a_second_name_is_known_at_once_however_lately_it_was_made(desk: Desk) -> None:
+    (desk.root / "b.txt").hardlink_to(desk.put("a.txt", "hello"))
+    assert await desk.text("read_file", path="b.txt") == "hello"  # now it is known which files are closed
+    (desk.root / "c.txt").hardlink_to(desk.put("sessions/cli/new.jsonl", SECRET))
+    assert "another name" in await desk.refusal("read_file", path="c.txt")
+
+
+async def test_the_configuration_is_open_by_no_name(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(SECRET)
+    desk = Desk(tmp_path, allowed_dirs=[tmp_path], closed=[config])
+    (desk.root / "copy.yaml").hardlink_to(config)
+    (desk.root / "link.yaml").symlink_to(config)
+    for name in ("copy.yaml", "link.yaml", "../config.yaml", str(config)):
+        for tool in ("read_file", "write_file", "edit_file"):
+            assert "not open to tools" in await desk.refusal(tool, path=name, **ARGUMENTS[tool])
+    assert SECRET not in await desk.text("grep", path=str(tmp_path), pattern="the-secret", files="*.yaml")
+    assert config.read_text() == SECRET
+
+
+async def test_owners_files_with_many_names_are_read_after_one_look_at_the_rest(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a clone, or what a package manager has put there."""
+    for number in range(50):
+        (desk.root / f"b{number}.txt").hardlink_to(desk.put(f"store/{number}.txt", f"package {number}"))
+    desk.put("people/telegram-7/USER.md", "Ben")
+    later = time.time() + 60
+    monkeypatch.setattr("nanobot.tools.disk.time.time", lambda: later)
+    looks: list[str] = []
+    look = os.scandir
+
+    def counted(path: int | str | Path) -> object:
+        looks.append(str(path))
+        return look(path)
+
+    monkeypatch.setattr(os, "scandir", counted)
+    found = await desk.text("grep", pattern="package")
+    assert found.count("package") == 100
+    assert looks.count(str(desk.root / "people/telegram-7")) == 1
+
+
+async def test_a_clone_with_shared_objects_is_the_owners_to_read(desk: Desk) -> None:
+    _clone(desk.root)
+    assert await desk.text("read_file", path="two/a.txt") == "hello"
+    assert "two/a.txt" in await desk.text("grep", pattern="hello", path="two")
+
+
+def _clone(root: Path) -> None:
+    git = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    (root / "one").mkdir()
+    (root / "one/a.txt").write_text("hello")
+    for words in (["init", "-q", "one"], ["-C", "one", "add", "."], ["-C", "one", "commit", "-qm", "a"],
+                  ["clone", "-q", "--local", "one", "two"]):  # fmt: skip
+        subprocess.run([*git, *words], cwd=root, check=True, capture_output=True)
 
 
 async def test_a_file_with_two_open_names_is_read(desk: Desk) -> None:

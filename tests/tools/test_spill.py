@@ -129,7 +129,7 @@ async def test_what_a_command_shows_the_person_is_masked_before_it_is_cut(tmp_pa
     (tmp_path / "ws").mkdir()
     (tmp_path / "key").write_text(KEY)
     tools = builtin_tools(
-        Workspace(tmp_path / "ws"), asker=Person(), exec_policy=ExecPolicy(owner="allow"), mask=Mask([KEY])
+        Sandbox(Workspace(tmp_path / "ws")), asker=Person(), exec_policy=ExecPolicy(owner="allow"), mask=Mask([KEY])
     )
     (run,) = (tool for tool in tools if tool.spec.name == "exec")
     short = await run.run({"command": f"cat '{tmp_path}/key'"}, OWNER)

@@ -17,7 +17,7 @@ from nanobot.tools.disk import MAX_FILE, Disk
 from nanobot.tools.edit import replace
 from nanobot.tools.paths import Sandbox
 from nanobot.workspace import Workspace
-from tests.tools.desk import OWNER, TERMINAL, Desk
+from tests.tools.desk import ADA, IN_GROUP, OWNER, TERMINAL, Desk
 
 
 def mode(path: Path) -> int:
@@ -227,7 +227,18 @@ async def test_a_yes_for_the_session_is_for_that_file_in_that_session(desk: Desk
 async def test_nobody_but_the_owner_is_even_asked(desk: Desk) -> None:
     member = Caller(TERMINAL, Authority(Role.MEMBER, Scope.owner(), Origin.PERSON), "turn", "en")
     assert "Only the owner" in await desk.refusal("write_file", member, path="AGENTS.md", content="x")
+    for name in ("TOOLS.md", "tools.md", "garden/../Tools.md"):
+        path = f"people/telegram-12/{name}"
+        assert "Only the owner" in await desk.refusal("write_file", ADA, path=path, content="x")
     assert not desk.person.questions
+
+
+async def test_what_a_group_is_told_of_tools_changes_with_an_owners_yes_there(desk: Desk) -> None:
+    desk.person.answers = ["no", "once"]
+    path = "groups/telegram--100/TOOLS.md"
+    assert "said no" in await desk.refusal("write_file", IN_GROUP, path=path, content="x")
+    await desk.call("write_file", IN_GROUP, path=path, content="the printer is on the left")
+    assert (desk.root / path).read_text() == "the printer is on the left"
 
 
 async def test_the_result_of_a_note_states_its_line_in_the_index(tmp_path: Path) -> None:

@@ -4,13 +4,14 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import PurePosixPath
 
 from nanobot.authority import Scope
 from nanobot.memory.dream.refused import Refused
 from nanobot.memory.facts import compared
 from nanobot.memory.note import is_safe_name, same_name
 from nanobot.ports import Edit
-from nanobot.workspace import folder_of
+from nanobot.workspace import folder_of, is_guarded
 
 MEMORY, USER, SOUL = "MEMORY.md", "USER.md", "SOUL.md"
 
@@ -43,7 +44,9 @@ class Places:
 
     def is_note(self, path: str) -> bool:
         folder, _, name = path.rpartition("/")
-        return folder == self.folder and name.endswith(".md") and path not in self.fixed.values()
+        if folder != self.folder or path in self.fixed.values():
+            return False
+        return name.endswith(".md") and not is_guarded(PurePosixPath(path))
 
 
 @dataclass(frozen=True)
