@@ -13,7 +13,7 @@ NanobotError
 Anything else that is raised is a bug and is logged with its traceback.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -143,6 +143,11 @@ class LLMError(NanobotError):
         self.model = model
         self.said = said
         self.limit = limit
+
+    def reword(self, by: Callable[[str], str]) -> None:
+        """Change what was said, in the log as well."""
+        self.detail, self.said = by(self.detail), by(self.said)
+        self.args = (f"{self.kind}: {self.detail}" if self.detail else self.kind,)
 
 
 class WeightsError(LLMError):

@@ -15,6 +15,7 @@ from nanobot.i18n import say
 from nanobot.ids import new_id
 from nanobot.loop import Outcome
 from nanobot.memory.recall.reminding import Heard
+from nanobot.memory.secrets import redact
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.ports import Caller, Reply, Request, Stream
 from nanobot.tokens import Counts
@@ -197,7 +198,8 @@ class RunningTurn:
             return await self.refused(f"weights.{error.reason}", **error.values)
         if not error.partial.strip():
             minutes = max(1, round((error.retry_after or 60) / 60))
-            said = error.said[:SAID].strip() + (" …" if len(error.said) > SAID else "") or "?"
+            words = redact(error.said)
+            said = words[:SAID].strip() + (" …" if len(words) > SAID else "") or "?"
             return await self.refused(
                 f"model.{error.kind}",
                 minutes=minutes,

@@ -62,7 +62,7 @@ def _tools(ground: Ground, keep: Keep, questions: Questions) -> Sequence[Tool]:
             file_lock=memory.files,
             mask=mask,
         ),
-        Recall(keep.memories),
+        Recall(keep.memories, mask),
     ]
     every = [*plugin_tools(ground.config.plugins, [tool.spec.name for tool in own]), *own]
     return [MaskedTool(tool, mask) for tool in every]

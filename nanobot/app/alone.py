@@ -7,12 +7,12 @@ from zoneinfo import ZoneInfo
 
 from nanobot.app.bot import Bot, build_bot
 from nanobot.app.forgetting import go_on
-from nanobot.app.ground import Ground
+from nanobot.app.ground import Ground, hiding, open_log
 from nanobot.bus.memory import MemoryBus
-from nanobot.config import Config, secrets_of
+from nanobot.config import Config
 from nanobot.errors import WorkspaceError
 from nanobot.ops.clock import SystemClock
-from nanobot.ops.logs import log_to
+from nanobot.ops.logs import hide_on_stderr
 from nanobot.store.lock import WorkspaceLock
 from nanobot.store.template import prepare, template_folder
 from nanobot.workspace import Home, Workspace
@@ -22,7 +22,7 @@ from nanobot.workspace import Home, Workspace
 async def alone(config: Config, home: Home) -> AsyncIterator[Bot]:
     """Holds the workspace while it lasts. Raises WorkspaceError if there is none, or another process has it."""
     workspace = _existing(config)
-    log_to(home.log, config.log.level, config.log.format, secrets_of(config))
+    open_log(config, home)
     with WorkspaceLock(workspace):
         await asyncio.to_thread(prepare, workspace, template_folder())
         bus = MemoryBus()
@@ -40,6 +40,7 @@ async def beside(config: Config, home: Home) -> AsyncIterator[Bot]:
 
     Raises WorkspaceError if there is no workspace.
     """
+    hide_on_stderr(hiding(config))  # the log is whose the workspace is
     ground = Ground(config, home, _existing(config), _clock(config), MemoryBus(), is_beside=True)
     bot = build_bot(ground, "en")
     try:

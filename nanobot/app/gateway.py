@@ -14,7 +14,7 @@ from nanobot.agent.questions import lapsed
 from nanobot.app.bot import build_bot, shell_handlers
 from nanobot.app.channels import House, build_posts, build_transcriber
 from nanobot.app.forgetting import go_on, keep_on
-from nanobot.app.ground import Ground
+from nanobot.app.ground import Ground, open_log
 from nanobot.app.people import build_people
 from nanobot.app.watch import Tell, Watch
 from nanobot.bus.spool import Spool
@@ -23,7 +23,7 @@ from nanobot.channels.socket.desk import Desk
 from nanobot.channels.socket.frames import Welcome
 from nanobot.commands.gateway import GatewayLines, asked_at_shell
 from nanobot.commands.pair import Pairing, link_command, pair_command
-from nanobot.config import Config, secrets_of
+from nanobot.config import Config
 from nanobot.errors import expected_in
 from nanobot.first import first_of
 from nanobot.i18n import Language, say
@@ -33,7 +33,6 @@ from nanobot.ops.clock import SystemClock
 from nanobot.ops.control import Tell as TellProgress
 from nanobot.ops.control import served
 from nanobot.ops.health import Health
-from nanobot.ops.logs import log_to
 from nanobot.ops.socket.server import SocketServer
 from nanobot.ops.supervisor import Supervisor
 from nanobot.store.lock import WorkspaceLock
@@ -60,7 +59,7 @@ async def serve(config: Config, home: Home, language: Language, tell: Tell, endi
     `tell` takes lines for whoever started it, in this language. Raises InUseError if another process has the
     workspace, and other NanobotErrors if it cannot be used.
     """
-    log_to(home.log, config.log.level, config.log.format, secrets_of(config))
+    open_log(config, home)
     workspace = Workspace(config.workspace)
     clock = SystemClock(ZoneInfo(config.timezone) if config.timezone else None)
     with WorkspaceLock(workspace, serves=True):

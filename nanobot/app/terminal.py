@@ -13,14 +13,14 @@ from nanobot.agent.conversation import Interruption
 from nanobot.app.bot import Bot, build_bot, shell_handlers
 from nanobot.app.dream import dream_later
 from nanobot.app.forgetting import go_on
-from nanobot.app.ground import Ground
+from nanobot.app.ground import Ground, open_log
 from nanobot.app.people import build_people, pairing_without_gateway
 from nanobot.bus.memory import MemoryBus
 from nanobot.channels.socket.desk import Desk, OwnWire
 from nanobot.channels.socket.frames import Send, Show, Welcome
 from nanobot.commands.pair import Pairing, link_command, pair_command
 from nanobot.commands.router import Command
-from nanobot.config import Config, secrets_of
+from nanobot.config import Config
 from nanobot.errors import WorkspaceError, expected_in
 from nanobot.first import first_of
 from nanobot.i18n import Language, say
@@ -29,7 +29,6 @@ from nanobot.memory.setbacks import cause
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
 from nanobot.ops.clock import SystemClock
 from nanobot.ops.control import served
-from nanobot.ops.logs import log_to
 from nanobot.ops.socket.server import SocketServer
 from nanobot.ops.supervisor import Supervisor
 from nanobot.ports import Channel
@@ -285,7 +284,7 @@ def _questions(asked: Sequence[str], language: Language) -> str:
 
 def build(config: Config, home: Home, language: Language = "en") -> App:
     """Wire the bot as configured; takes no lock yet. `language` serves until a person has written something."""
-    log_to(home.log, config.log.level, config.log.format, secrets_of(config))
+    open_log(config, home)
     clock = SystemClock(ZoneInfo(config.timezone) if config.timezone else None)
     bus = MemoryBus()
     workspace = Workspace(config.workspace)

@@ -2,13 +2,11 @@
 
 import traceback
 from argparse import Namespace
-from collections.abc import Collection
 from datetime import UTC, datetime
 
 from nanobot.cli.settings import config_of, home_of
 from nanobot.errors import NanobotError
-from nanobot.memory.secrets import redact
-from nanobot.ops.logs import Mask
+from nanobot.ops.logs import Hide
 from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER
 
 
@@ -17,7 +15,7 @@ def noted(bug: Exception, args: Namespace) -> str:
 
     None of the secrets of the configuration is in it, nor anything that has the form of one.
     """
-    told = Mask(_secrets(args))(redact("".join(traceback.format_exception(bug))))
+    told = _hiding(args)("".join(traceback.format_exception(bug)))
     try:
         log = home_of(args).log
         log.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
@@ -29,11 +27,11 @@ def noted(bug: Exception, args: Namespace) -> str:
     return f"the details are in {log}"
 
 
-def _secrets(args: Namespace) -> Collection[str]:
-    """Those of the configuration, if it can be read."""
-    from nanobot.config import secrets_of
+def _hiding(args: Namespace) -> Hide:
+    """Hide what looks like a secret, and those of the configuration, if it can be read."""
+    from nanobot.app.ground import hiding
 
     try:
-        return secrets_of(config_of(args))
+        return hiding(config_of(args))
     except Exception:  # noqa: BLE001  it may be what the bug is about
-        return ()
+        return hiding(None)

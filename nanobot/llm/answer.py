@@ -78,7 +78,7 @@ class GrowingAnswer:
         finish: Literal["stop", "length"] = "length" if self._finish in _CUT_BY_LIMIT else "stop"
         self._visible.end(cut=finish == "length")
         if self._finish in _DECLINED or (self._refusal and not self._visible.text.strip()):
-            raise LLMError("filtered", self._refusal or self._finish)
+            raise LLMError("filtered", self._finish or "a refusal")  # its words are for nobody's log
         if self._finish in _FAILED:
             raise LLMError("server", f"finish_reason {self._finish}", partial=self.text)
         written = self._written() if self._tools and not self._calls.any else None

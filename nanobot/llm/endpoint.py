@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from nanobot.errors import LLMError
 from nanobot.llm.dialect import host_of
-from nanobot.llm.failures import failure
+from nanobot.llm.failures import failure, without_echo
 from nanobot.llm.wire import Json
 from nanobot.ports import Clock
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # importing openai takes half a second and more, so it is imp
 
 MASK = "********"
 SHORTEST_SECRET = 6
+_MOST_SAID = 500
 _KEY_LIKE = r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|AIza)[-_]?[\w-]{16,}|(?<=Bearer )\S+"
 
 
@@ -44,8 +45,15 @@ class Endpoint:
     attempts: int = 4
     max_output: int | None = None
 
-    def without_secrets(self, text: str) -> str:
-        """What an endpoint said, without the keys that were sent to it or that it shows of others."""
+    def reword(self, error: LLMError, sent: object = ()) -> None:
+        """Leave of an endpoint's words what may be logged and shown: no key, nothing that it repeats, and not much.
+
+        `sent` are the messages that it was asked with.
+        """
+        error.reword(lambda words: without_echo(self._without_secrets(words), sent)[:_MOST_SAID])
+
+    def _without_secrets(self, text: str) -> str:
+        """Take out the keys that were sent to it, and what looks like others."""
         for secret in (self.api_key.strip(), *self.extra_headers.values()):
             text = text.replace(secret, MASK) if len(secret) >= SHORTEST_SECRET else text
         return re.sub(_KEY_LIKE, MASK, text)
@@ -144,7 +152,8 @@ class Connection:
         try:
             yield client
         except APIStatusError as error:
-            raise failure(error.status_code, error.body, error.response.headers, self._clock.now()) from error
+            # Not from it: a traceback would tell the whole body.
+            raise failure(error.status_code, error.body, error.response.headers, self._clock.now()) from None
         except (OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, anyio.EndOfStream, OSError) as error:
             cause = error.__cause__ or error
             detail, proxy = f"{type(cause).__name__}: {cause}", self._endpoint.proxy_variable

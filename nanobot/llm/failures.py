@@ -1,7 +1,8 @@
 """What an endpoint's complaint means, whichever provider words it."""
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -109,7 +110,15 @@ _VAGUE: tuple[LLMErrorKind | None, ...] = (None, "model", "request", "server")
 """What a complaint about the size of an answer may look like as well."""
 
 _LONGEST = 4000
-_DETAIL = 500
+
+ECHO = "[…]"
+"""Stands where an endpoint's complaint repeated what it had been asked."""
+
+_LEAST_ECHO, _LEAST_ECHO_UNSPACED = 16, 8
+"""Characters that are an echo, and no words that people and endpoints happen to share."""
+
+_OF_PROTOCOL = ("role", "type", "id", "tool_call_id")
+_UNSPACED = "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 
 
 def failure(status: int | None, body: object, headers: Mapping[str, str], now: datetime) -> LLMError:
@@ -126,7 +135,7 @@ def failure(status: int | None, body: object, headers: Mapping[str, str], now: d
     in_words = _wait_in(words)
     kind = _kind(status, words, told_to_wait=in_words is not None)
     wait = retry_after(headers, now)
-    detail = f"{status or 'in the answer'}: {words[:_DETAIL]}"
+    detail = f"{status or 'in the answer'}: {words}"
     return LLMError(kind, detail, retry_after=in_words if wait is None else wait, said=words)
 
 
@@ -189,6 +198,57 @@ def error_words(body: object) -> str:
     if isinstance(metadata, Mapping) and metadata.get("raw"):
         said.append(str(metadata["raw"]))  # OpenRouter: what the provider behind it said
     return " ".join(" ".join(said).split())
+
+
+def without_echo(words: str, sent: object) -> str:
+    """A complaint without the stretches that stand in the request, too: they are what somebody said.
+
+    Args:
+        words: the complaint, at most a few thousand characters.
+        sent: the messages of the request, as JSON has them.
+    """
+    is_echo = bytearray(len(words))
+    for text in _texts(sent):
+        for form in dict.fromkeys((text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])):
+            seen = " ".join(form.split())
+            _mark(is_echo, words, seen, _LEAST_ECHO, r"(?s:.)")
+            _mark(is_echo, words, seen, _LEAST_ECHO_UNSPACED, _UNSPACED)
+    parts = re.finditer(rb"\x01+|\x00+", bytes(is_echo))
+    return "".join(ECHO if is_echo[part.start()] else words[part.start() : part.end()] for part in parts)
+
+
+def _mark(is_echo: bytearray, words: str, text: str, size: int, letter: str) -> None:
+    """Mark each stretch of so many letters that stands in the text, too.
+
+    Takes time in proportion to the text: a stretch holds one of the halves into which the text is cut, so that only
+    around a half that stands in the words is looked letter by letter.
+    """
+    half = size // 2
+    halves = {words[at : at + half] for at in range(len(words) - half + 1)}
+    places: dict[str, list[int]] = {}
+    for found in re.finditer(rf"(?=({letter}{{{size}}}))", words):
+        places.setdefault(found[1], []).append(found.start())
+    around: set[str] = set()
+    for at in range(0, len(text), half) if places else ():
+        if text[at : at + half] in halves:
+            around.add(text[max(0, at - half) : at + size])
+    for piece in around:
+        for at in range(len(piece) - size + 1):
+            for place in places.pop(piece[at : at + size], ()):
+                is_echo[place : place + size] = b"\x01" * size
+
+
+def _texts(sent: object) -> Iterator[str]:
+    """The texts of messages: what stands in lists, and under any name; pictures are none."""
+    if isinstance(sent, str):
+        if not sent.startswith("data:"):
+            yield sent
+    elif isinstance(sent, Mapping):
+        for name, value in sent.items():
+            yield from () if name in _OF_PROTOCOL else _texts(value)
+    elif isinstance(sent, Iterable):
+        for value in sent:
+            yield from _texts(value)
 
 
 def _kind(status: int | None, words: str, *, told_to_wait: bool) -> LLMErrorKind:

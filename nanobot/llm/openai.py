@@ -88,11 +88,11 @@ class OpenAIModel:
             try:
                 reply = await self._attempt(request, body, seen)
             except LLMError as error:
-                log.info("%s: %s", self._info.preset, error)
                 error.model = self._info.preset
                 error.partial = partial = max(error.partial, partial, key=len)
-                error.said = self._endpoint.without_secrets(error.said)
                 better = learnt(error, body, fields_beside(request.messages, dialect), dialect)
+                self._endpoint.reword(error, body["messages"])
+                log.info("%s: %s", self._info.preset, error)
                 wait = 0.0 if better else retries.wait(error)
                 if wait is None:
                     raise

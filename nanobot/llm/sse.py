@@ -1,6 +1,7 @@
 """The events of a stream, read so that keep-alive comments and half lines stay what they are."""
 
 import json
+import re
 from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import aclosing
@@ -9,7 +10,8 @@ from nanobot.errors import LLMError
 
 _FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 _LONGEST_LINE = 32 * 2**20
-_DETAIL = 300
+_DETAIL = 2_000  # longer than what is told in the end: half a key at its end would not be known any more
+_ANSWERED = re.compile(r'("(?:content|text|reasoning\w*|arguments)"\s*:\s*")(?:[^"\\]|\\.)*')
 
 
 async def lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes]:
@@ -81,7 +83,7 @@ def _payload(data: bytes) -> tuple[dict[str, object] | None, str]:
     try:
         payload = json.loads(text)
     except (ValueError, RecursionError):
-        return None, text[:_DETAIL]
+        return None, _ANSWERED.sub(r"\1…", text[:_DETAIL])
     return (payload, "") if isinstance(payload, dict) else (None, "")
 
 

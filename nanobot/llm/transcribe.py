@@ -40,6 +40,7 @@ class EndpointTranscriber:
             try:
                 return await self._attempt(recording)
             except LLMError as error:
+                self._endpoint.reword(error)
                 log.info("transcription with %s: %s", self._model, error)
                 error.model = self._model
                 wait = retries.wait(error)

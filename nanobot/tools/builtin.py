@@ -31,14 +31,14 @@ def builtin_tools(
         exec_policy: who may run what; None leaves exec out.
         remembering: what may be remembered, and what else belongs to a change of it.
         file_lock: held while a file is replaced; to be shared with whoever else writes the same files.
-        mask: takes secrets out of a long result before it is cut and kept; see also MaskedTool.
+        mask: takes secrets out before something is cut, searched or kept; see also MaskedTool.
     """
     disk = Disk(sandbox, file_lock)
     spill = Spill(sandbox.workspace, disk, mask=mask)
     approval = Approval(asker)
     writer = Writer(disk, approval, remembering)
     tools: list[Tool] = [
-        ReadFile(disk),
+        ReadFile(disk, mask=mask),
         WriteFile(writer),
         EditFile(writer),
         ListDir(disk, spill),

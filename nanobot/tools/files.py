@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated
 
 import msgspec
@@ -15,7 +16,7 @@ from nanobot.text import Text, decode
 from nanobot.tools import schema, shown
 from nanobot.tools.disk import Disk
 from nanobot.tools.paths import Place
-from nanobot.tools.spill import MAX_RESULT
+from nanobot.tools.spill import HIDDEN, MAX_RESULT, Mask, nothing_hidden
 
 _PICTURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -44,10 +45,11 @@ class ReadFile:
         reads_only=True,
     )
 
-    def __init__(self, disk: Disk, *, max_result: int = MAX_RESULT) -> None:
-        """`max_result`: characters of one part."""
+    def __init__(self, disk: Disk, *, max_result: int = MAX_RESULT, mask: Mask = nothing_hidden) -> None:
+        """`max_result`: characters of one part. `mask` goes before a cut: half a secret would not be known any more."""
         self._disk = disk
         self._max_result = max_result
+        self._mask = mask
 
     def describe(self, arguments: Mapping[str, object], language: Language) -> str:
         return say("doing.read", language, what=shown.argument(arguments, "path"))
@@ -63,7 +65,10 @@ class ReadFile:
         text = decode(data)
         if text is None:
             raise ToolError(f"{place.name} is not a text file ({len(data):,} bytes of something else).")
-        return ToolResult(_part(place.name, text, wanted, self._max_result))
+        masked = replace(text, content=self._mask(text.content))
+        part = _part(place.name, masked, wanted, self._max_result)
+        is_hidden = masked != text and part != _part(place.name, text, wanted, self._max_result)
+        return ToolResult(f"{part}\n{HIDDEN}" if is_hidden else part)
 
 
 def _picture_type(data: bytes) -> str | None:

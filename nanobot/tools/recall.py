@@ -10,6 +10,7 @@ from nanobot.errors import StoreError, ToolError
 from nanobot.i18n import Language, say
 from nanobot.ports import Caller, Hit, Said, Searching, ToolResult, ToolSpec
 from nanobot.tools import schema, shown
+from nanobot.tools.spill import Mask, nothing_hidden
 
 MOST = 20
 """Results of one search at most."""
@@ -39,8 +40,10 @@ class Recall:
         reads_only=True,
     )
 
-    def __init__(self, searching: Searching) -> None:
+    def __init__(self, searching: Searching, mask: Mask = nothing_hidden) -> None:
+        """`mask` goes before a cut: half a secret would not be known any more."""
         self._searching = searching
+        self._mask = mask
 
     def describe(self, arguments: Mapping[str, object], language: Language) -> str:
         return say("doing.recall", language, what=shown.argument(arguments, "query"))
@@ -55,21 +58,23 @@ class Recall:
         still = [f"[{found.unread:.0%} of what was said is not read in yet: there may be more later]"]
         if not found.hits:
             return ToolResult("\n".join(["(nothing)", *(still if found.unread else [])]))
-        rows = "\n\n".join(_told(number, hit) for number, hit in enumerate(found.hits, 1))
+        rows = "\n\n".join(_told(number, hit, self._mask) for number, hit in enumerate(found.hits, 1))
         texts = [said for hit in found.hits for said in (hit.said, *hit.around)]
         origin = least(*(said.origin for said in texts))
         return ToolResult("\n\n".join([rows, *(still if found.unread else [])]), origin)
 
 
-def _told(number: int, hit: Hit) -> str:
+def _told(number: int, hit: Hit, mask: Mask) -> str:
+    def cut(text: str, most: int) -> str:
+        return shown.one_line(mask(text), most)
+
     said = hit.said
     rows = [f"{number}. {said.at[:16].replace('T', ' ')}, {_where(said)}"]
-    rows += [f"   before: {_who(near)}: {_cut(near.text, _NEARBY)}" for near in _beside(hit, before=True)]
-    rows.append(f"   {_who(said)}: {_cut(said.text, _LENGTH)}")
-    rows += [f"   after: {_who(near)}: {_cut(near.text, _NEARBY)}" for near in _beside(hit, before=False)]
+    rows += [f"   before: {_who(near)}: {cut(near.text, _NEARBY)}" for near in _beside(hit, before=True)]
+    rows.append(f"   {_who(said)}: {cut(said.text, _LENGTH)}")
+    rows += [f"   after: {_who(near)}: {cut(near.text, _NEARBY)}" for near in _beside(hit, before=False)]
     rows += [
-        f"   {other.kind or 'see'} -> {shown.one_line(other.name)}: {_cut(other.text, _NEARBY)}"
-        for other in hit.related
+        f"   {other.kind or 'see'} -> {shown.one_line(other.name)}: {cut(other.text, _NEARBY)}" for other in hit.related
     ]
     return "\n".join(rows)
 
@@ -90,7 +95,3 @@ def _who(said: Said) -> str:
     if said.source != "session":
         return said.source
     return "you" if said.role == "assistant" else shown.one_line(said.speaker) or "user"
-
-
-def _cut(text: str, most: int) -> str:
-    return shown.one_line(text, most)

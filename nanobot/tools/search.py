@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +18,7 @@ from nanobot.text import decode
 from nanobot.tools import schema, shown
 from nanobot.tools.disk import Disk, Entry
 from nanobot.tools.paths import Place
-from nanobot.tools.spill import Spill
+from nanobot.tools.spill import HIDDEN, Mask, Spill
 
 if TYPE_CHECKING:
     from re2 import Pattern
@@ -185,7 +186,7 @@ class Grep:
 
         def work(search: Search) -> list[str]:
             places = search.files(search.locate(wanted.path), wanted.files)
-            return _first(_matching_lines(search, places, pattern), _MAX_MATCHES, search)
+            return _first(_matching_lines(search, places, pattern, self._spill.mask), _MAX_MATCHES, search)
 
         text = await Search(self._disk, caller.authority).run(work)
         return ToolResult(await self._spill.fit(text, caller.authority.scope, "grep"))
@@ -232,17 +233,22 @@ def _complaint(error: Exception) -> str:
     return f"it is not a regular expression, {said}"
 
 
-def _matching_lines(search: Search, places: Iterable[Place], pattern: "Pattern") -> Iterator[str]:
-    skipped = 0
+def _matching_lines(search: Search, places: Iterable[Place], pattern: "Pattern", mask: Mask) -> Iterator[str]:
+    """Yield the lines as they may be seen: what is masked is not cut in two, and cannot be guessed bit by bit."""
+    skipped, is_hidden = 0, False
     for place in places:
         try:
             text = decode(search.disk.read(place))
         except ToolError:
             text = None
         skipped += text is None
-        for number, line in enumerate(text.lines() if text else [], 1):
+        masked = replace(text, content=mask(text.content)) if text else None
+        for number, line in enumerate(masked.lines() if masked else [], 1):
             if match := pattern.search(line):
+                is_hidden = is_hidden or masked != text
                 yield f"{place.name}:{number}: {_around(line, match.start())}"
+    if is_hidden:
+        search.notes.append(HIDDEN.strip("[]"))
     if skipped:
         search.notes.append(f"{skipped} files are not text, too large or not readable")
 

@@ -44,7 +44,8 @@ class MaskedTool:
         return self._tool.spec
 
     def describe(self, arguments: Mapping[str, object], language: Language) -> str:
-        return self._mask(self._tool.describe(arguments, language))
+        seen = {name: _masked(value, self._mask) for name, value in arguments.items()}  # before they are cut
+        return self._mask(self._tool.describe(seen, language))
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
         try:
@@ -53,6 +54,15 @@ class MaskedTool:
             raise ToolError(self._mask(str(error))) from None
         text, printed = self._mask(result.text), self._mask(result.printed)
         return replace(result, text=text if text == result.text else f"{text}\n{HIDDEN}", printed=printed)
+
+
+def _masked(value: object, mask: Mask) -> object:
+    """Mask the texts of an argument, however deep."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, Mapping):
+        return {name: _masked(inner, mask) for name, inner in value.items()}
+    return [_masked(inner, mask) for inner in value] if isinstance(value, list | tuple) else value
 
 
 class Spill:

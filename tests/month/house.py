@@ -80,7 +80,7 @@ class House:
     async def __aenter__(self) -> Self:
         self._closing = AsyncExitStack()
         await self._closing.__aenter__()
-        log_to(self.home.log, "debug", "text", frozenset())
+        log_to(self.home.log, "debug", "text", str)
         self._closing.enter_context(WorkspaceLock(self.workspace))
         prepare(self.workspace, template_folder())
         self.spool = await self._closing.enter_async_context(Spool(self.workspace.spool, self.clock))

@@ -17,7 +17,7 @@ from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.disk import Disk
 from nanobot.tools.paths import Sandbox
 from nanobot.tools.shell import ExecPolicy
-from nanobot.tools.spill import HIDDEN, MaskedTool, Spill
+from nanobot.tools.spill import HIDDEN, MAX_RESULT, MaskedTool, Spill
 from nanobot.workspace import Workspace
 from tests.tools.desk import ADA, OWNER, Desk, Person
 
@@ -139,3 +139,32 @@ async def test_what_a_command_shows_the_person_is_masked_before_it_is_cut(tmp_pa
     long = await run.run({"command": printing}, OWNER)
     assert "are left out here" in long.printed
     assert KEY[:6] not in long.printed
+
+
+async def test_a_long_line_of_a_file_is_masked_before_it_is_cut(tmp_path: Path) -> None:
+    (tmp_path / "ws").mkdir()
+    built = builtin_tools(Workspace(tmp_path / "ws"), asker=Person(), mask=Mask([KEY]))
+    tools = {tool.spec.name: MaskedTool(tool, Mask([KEY])) for tool in built}
+    for fill in (MAX_RESULT - len(KEY) // 2, 300 - 6 - len(KEY) // 2, 100):
+        line = f"{'x' * fill}{KEY}{'y' * 20_000}"
+        (tmp_path / "ws" / "long.txt").write_text(f"first needle\n{line}\n")
+        page = await tools["read_file"].run({"path": "long.txt", "start": 2}, OWNER)
+        middle = await tools["read_file"].run({"path": "long.txt", "start": 2, "column": fill + 5}, OWNER)
+        found = await tools["grep"].run({"path": ".", "pattern": "x+"}, OWNER)
+        other = await tools["grep"].run({"path": ".", "pattern": "needle"}, OWNER)
+        for text in (page.text, middle.text, found.text):
+            assert [KEY[at : at + 6] for at in range(len(KEY) - 5) if KEY[at : at + 6] in text] == []
+        assert page.text.endswith(HIDDEN) == (fill < MAX_RESULT - 8)
+        assert "needle" in other.text
+        guess = await tools["grep"].run({"path": ".", "pattern": f"x{KEY[:4]}"}, OWNER)
+        assert guess.text == "(nothing)"
+
+
+def test_what_a_tool_is_asked_is_masked_before_it_is_cut(tmp_path: Path) -> None:
+    (tmp_path / "ws").mkdir()
+    for tool in builtin_tools(Workspace(tmp_path / "ws"), asker=Person(), exec_policy=ExecPolicy(owner="allow")):
+        masked = MaskedTool(tool, Mask([KEY]))
+        for fill in range(60, 80):
+            words = f"{'x' * fill}{KEY}"
+            arguments = {"path": words, "pattern": words, "command": words, "content": words}
+            assert KEY[:6] not in masked.describe(arguments, "en"), tool.spec.name

@@ -70,7 +70,7 @@ class Household:
 
     async def furnish(self) -> None:
         """Use everything."""
-        log_to(self.home.log, "info", "text")
+        log_to(self.home.log, "info", "text", str)
         await self._talk()
         await self._remember()
         await self._put_by()
