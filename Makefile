@@ -25,7 +25,7 @@ test: $(VENV)/.dev   ## Run the tests
 	@$(BIN)/pytest -m "not slow" -o faulthandler_exit_on_timeout=true
 
 crash: $(VENV)/.dev  ## kill -9 at every step and at random moments, and all else that takes long
-	@$(BIN)/pytest -n 0 -m slow --ignore=tests/soak -o faulthandler_timeout=1800
+	@HYPOTHESIS_PROFILE=many $(BIN)/pytest -n 0 -m "slow or hypothesis" --ignore=tests/soak -o faulthandler_timeout=1800
 
 soak: $(VENV)/.dev   ## Ten minutes of talk and mishaps on both chat platforms
 	@$(BIN)/pytest -n 0 -m slow tests/soak -o faulthandler_timeout=1800

@@ -10,14 +10,19 @@ from pathlib import Path
 
 import pytest
 from blockbuster import blockbuster_ctx
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.fakes.databases import nobody_opens_them
 from tests.fakes.logs import logging_as_before
 
-# The same examples each time, and no measuring of time; HYPOTHESIS_PROFILE=new looks for new ones.
-settings.register_profile("same", derandomize=True, deadline=None)
-settings.register_profile("new", deadline=None, print_blob=True)
+# The same few examples each time, many of them in `make crash`; HYPOTHESIS_PROFILE=new looks for new ones. A fixture
+# is for all examples of its test, and no machine is too slow.
+usual = settings(
+    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], database=None
+)
+settings.register_profile("same", usual, derandomize=True, max_examples=25)
+settings.register_profile("many", usual, derandomize=True, max_examples=300)
+settings.register_profile("new", usual, max_examples=300, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 # The tests start hundreds of processes: where nothing compiled is kept, each compiles all of nanobot anew.
@@ -41,7 +46,7 @@ def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", guarded)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="session")  # to replace the functions costs more than a small test does
 def no_blocking_calls() -> Iterator[None]:
     """Small local files may be read in place; sleeping, waiting for sockets, locks and children may not."""
     with blockbuster_ctx("nanobot") as guard:

@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nanobot.config import EMBEDDED, Config, ModelPreset, chosen, known, load, presets, read, secrets_of, use_model
@@ -397,7 +397,6 @@ def test_a_message_shows_no_secret(text: str, refuses: Callable[..., str]) -> No
     assert "s3cret" not in refuses(text)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
 @given(
     data=st.one_of(
         st.text(max_size=40).map(str.encode),

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.forgotten import FORGOTTEN, Traces, lines_of, plain, terms_in
@@ -87,7 +87,6 @@ def test_nothing_is_named_without_terms() -> None:
 _TEXTS = st.text(st.sampled_from("ab 型A\n.-"), max_size=30)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(_TEXTS, max_size=4), _TEXTS)
 def test_after_taking_out_the_lines_nothing_tells_it(lines: list[str], text: str) -> None:
     traces = Traces(terms_in("ab"), lines_of(lines))
@@ -98,7 +97,6 @@ def test_after_taking_out_the_lines_nothing_tells_it(lines: list[str], text: str
     assert traces.without(left, quoted=True) == left
 
 
-@settings(max_examples=100, deadline=None)
 @given(_TEXTS)
 def test_a_line_compared_with_itself_is_the_same(line: str) -> None:
     assert plain(plain(line)) == plain(line) or plain(line).startswith(("-", "."))

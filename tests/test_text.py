@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.text import as_name, canonical, cleaned, decode, is_treacherous
@@ -25,7 +25,6 @@ def test_a_name_imitates_no_id_and_no_mark(name: str, shown: str) -> None:
     assert as_name(name) == shown
 
 
-@settings(max_examples=200)
 @given(st.text())
 def test_the_canonical_form_is_one(text: str) -> None:
     once = canonical(text)
@@ -34,7 +33,6 @@ def test_the_canonical_form_is_one(text: str) -> None:
     assert unicodedata.is_normalized("NFC", once)
 
 
-@settings(max_examples=200)
 @given(st.text())
 def test_what_is_cleaned_has_nothing_that_a_guard_would_refuse(text: str) -> None:
     assert not is_treacherous(cleaned(text))

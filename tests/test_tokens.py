@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.ports import ToolSpec
@@ -171,7 +171,6 @@ def test_any_text_can_be_counted_and_longer_is_never_cheaper(one: str, other: st
     assert of_text(tokens, "\ud83d") >= 0
 
 
-@settings(max_examples=50)
 @given(st.lists(st.tuples(st.text(min_size=1), st.integers(0, 10_000)), max_size=20))
 def test_whatever_is_reported_costs_stay_within_reason(reports: list[tuple[str, int]]) -> None:
     tokens = TokenEstimator()
@@ -180,7 +179,6 @@ def test_whatever_is_reported_costs_stay_within_reason(reports: list[tuple[str, 
     assert 0 <= of_text(tokens, "The quick brown fox jumps over the lazy dog. " * 10) < 3_000
 
 
-@settings(max_examples=60)
 @given(st.lists(st.tuples(st.text(max_size=40), st.text(alphabet=" \t\n\0aB.中　é\ud800", max_size=12)), max_size=6))
 def test_messages_counted_together_are_the_sum_of_them(texts: list[tuple[str, str]]) -> None:
     tokens = TokenEstimator()

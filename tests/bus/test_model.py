@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
@@ -274,9 +275,7 @@ class SpoolMachine(RuleBasedStateMachine):
         assert self.run(self.spool.marks("")) == {name: value for name, value in self.naive.marks.items() if value}
 
 
+@pytest.mark.hypothesis
 def test_it_does_what_a_naive_list_would_do() -> None:
-    health = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
-    run_state_machine_as_test(
-        SpoolMachine,
-        settings=settings(max_examples=20, stateful_step_count=50, deadline=None, suppress_health_check=health),
-    )
+    few = settings(max_examples=settings().max_examples // 3, suppress_health_check=list(HealthCheck))
+    run_state_machine_as_test(SpoolMachine, settings=few)

@@ -1,6 +1,6 @@
 """Messages in rows."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.bus.rows import decode, encode, key
@@ -23,14 +23,12 @@ def outbound(text: st.SearchStrategy[str]) -> st.SearchStrategy[OutboundMessage]
     return st.builds(OutboundMessage, text=text, files=tuples(Attachment, text), buttons=buttons)
 
 
-@settings(max_examples=60, deadline=None)
 @given(inbound(texts), outbound(texts))
 def test_a_message_comes_out_as_it_went_in(said: InboundMessage, answer: OutboundMessage) -> None:
     assert decode(encode(said), InboundMessage) == said
     assert decode(encode(answer), OutboundMessage) == answer
 
 
-@settings(max_examples=60, deadline=None)
 @given(inbound(anything))
 def test_no_text_is_refused_and_what_came_out_once_does_not_change_any_more(said: InboundMessage) -> None:
     once = decode(encode(said), InboundMessage)

@@ -4,7 +4,7 @@ import re
 from itertools import accumulate, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.channels.terminal.blocks import Blocks, parser
@@ -35,7 +35,6 @@ def test_nothing_is_lost_and_the_chunks_do_not_matter(text: str, sizes: list[int
 
 
 @given(text=DOCUMENTS)
-@settings(max_examples=300)
 def test_a_cut_is_only_made_where_the_parser_begins_a_block(text: str) -> None:
     begins = {token.map[0] for token in parser().parse(text) if token.level == 0 and token.map}
     blocks, rest = cut(text)

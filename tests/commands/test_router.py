@@ -1,7 +1,7 @@
 """What is a command, and what is text that only begins with a slash."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.commands.router import Answer, Call, Command, Router, parse
@@ -59,14 +59,12 @@ def test_paths_comments_lone_slashes_and_the_commands_of_other_bots_are_text(tex
     assert parse(text) is None
 
 
-@settings(max_examples=100)
 @given(st.text())
 def test_any_text_is_either_a_command_with_a_name_or_text(text: str) -> None:
     parsed = parse(text)
     assert parsed is None or (parsed[0] and parsed[1] == parsed[1].strip())
 
 
-@settings(max_examples=100)
 @given(st.from_regex(r"\A[^\s/\uff0f]*\Z"), st.sampled_from("/\uff0f"), st.text())
 def test_a_name_with_a_second_slash_is_text(name: str, slash: str, rest: str) -> None:
     assert parse(f"/{name}{slash}{rest}") is None

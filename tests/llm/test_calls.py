@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.llm.calls import Calls, announced_call, may_be_call, written_calls
@@ -137,7 +137,6 @@ def test_what_is_no_call_is_passed_over(odd: Any) -> None:
     arguments=st.lists(st.dictionaries(st.text(max_size=3), st.integers(), min_size=1), min_size=1, max_size=4),
     chance=st.randoms(use_true_random=False),
 )
-@settings(max_examples=80, deadline=None)
 def test_calls_cut_anywhere_and_mixed_anyhow_come_out_whole(arguments: list[dict[str, int]], chance: Random) -> None:
     texts = [json.dumps(value) for value in arguments]
     heads = [[piece(index, f"id{index}", "tool", "")] for index in range(len(texts))]
@@ -333,7 +332,6 @@ async def test_beside_real_calls_and_without_tools_nothing_written_is_carried_ou
 
 
 @given(st.text(alphabet='{}[]"`:,<>|/ nameforgutlcis_=\n', max_size=80))
-@settings(max_examples=100, deadline=None)
 def test_no_text_surprises_whoever_looks_for_calls(text: str) -> None:
     assert not written_calls(text, ())
     assert announced_call(text, TOOLS) in (None, "bare", "fenced")

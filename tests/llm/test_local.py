@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.errors import LLMError, LLMErrorKind, WeightsError
@@ -310,7 +310,6 @@ def test_a_file_larger_than_all_memory_is_not_even_tried(
 
 
 @given(at=st.integers(0, 300), byte=st.integers(0, 255), end=st.integers(0, 2000))
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_damage_surprises_whoever_looks(tmp_path: Path, at: int, byte: int, end: int) -> None:
     content = bytearray(gguf(2000)[:end])
     if at < len(content):

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.llm.openai import OpenAIModel
@@ -123,7 +123,6 @@ def test_only_what_is_no_reasoning_is_seen_at_any_moment(text: str, unopened: bo
     cuts=st.lists(st.integers(0, 300), max_size=8),
     unopened=st.booleans(),
 )
-@settings(max_examples=150, deadline=None)
 def test_where_the_pieces_are_cut_makes_no_difference(parts: list[str], cuts: list[int], unopened: bool) -> None:
     text = "".join(parts)
     places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
@@ -132,7 +131,6 @@ def test_where_the_pieces_are_cut_makes_no_difference(parts: list[str], cuts: li
 
 
 @given(st.text(alphabet="ab >/`~\nthink", max_size=60))
-@settings(max_examples=100, deadline=None)
 def test_text_without_tags_is_shown_as_it_is(text: str) -> None:
     assert shown(list(text))[0] == text
 

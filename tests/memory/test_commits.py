@@ -98,7 +98,6 @@ Dream-Cursor: 42
     assert parse(write(FULL)) == FULL
 
 
-@settings(max_examples=100, deadline=None)
 @given(COMMITS)
 def test_what_is_written_is_read_again_and_nothing_can_be_forged(commit: Commit) -> None:
     message = write(commit)
@@ -113,7 +112,7 @@ def test_what_is_written_is_read_again_and_nothing_can_be_forged(commit: Commit)
     assert write(found) == message
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=settings().max_examples // 3)
 @given(COMMITS)
 def test_git_reads_the_same_trailers(commit: Commit) -> None:
     ours = write(commit).rstrip("\n").rsplit("\n\n", 1)[1]

@@ -11,7 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.agent.background import Background
@@ -587,7 +587,6 @@ class Life:
 STEPS = st.lists(st.sampled_from(["say", "reset", "archive", "left", "rested", "die", "fail"]), max_size=14)
 
 
-@settings(max_examples=40, deadline=None)
 @given(STEPS, st.randoms(use_true_random=False))
 async def test_whatever_happens_each_message_is_in_one_episode_or_still_owed(
     tmp_path_factory: pytest.TempPathFactory, steps: list[str], chance: random.Random

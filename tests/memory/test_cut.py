@@ -1,4 +1,4 @@
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.memory.cut import cut
@@ -35,7 +35,6 @@ def test_one_very_long_line_is_cut_within_it_but_not_within_a_character() -> Non
     assert shown.text.startswith("# 标题\n字字字")
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=300), st.integers(100, 400))
 def test_the_result_fits_and_is_the_same_each_time(text: str, budget: int) -> None:
     shown = cut(text, budget, "memory")

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.memory.facts import compared
@@ -23,7 +23,6 @@ def counted(lines: list[str]) -> Counter[str]:
     return Counter(map(compared, lines))
 
 
-@settings(max_examples=100, deadline=None)
 @given(FACTS, FACTS)
 def test_operations_lead_from_what_stood_there_to_what_stands_there(old: list[str], new: list[str]) -> None:
     made = operations({MEMORY: Edit(file_of(old), file_of(new))}, ("m1",))

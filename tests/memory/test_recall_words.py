@@ -1,7 +1,7 @@
 """The words by which texts are found."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.memory.recall.stem import stem
@@ -48,13 +48,11 @@ def test_synonyms_go_both_ways() -> None:
     assert all(word in synonyms()[other] for word, others in synonyms().items() for other in others)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text())
 def test_words_hold_no_blanks_and_no_quotes_whatever_the_text(text: str) -> None:
     assert all(word and not any(char.isspace() or char == '"' for char in word) for word in words_of(text))
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(alphabet="abcdeinglysty"))
 def test_any_word_has_a_stem(word: str) -> None:
     assert len(stem(word)) <= len(word) + 1

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.agent.conversation import moved, viewed
@@ -35,7 +35,6 @@ TEXTS = st.sampled_from(
 TURNS = st.lists(st.tuples(TEXTS, st.lists(TEXTS, max_size=3)), max_size=30)
 
 
-@settings(max_examples=100)
 @given(st.sampled_from(sorted(STRATEGIES)), TURNS, st.integers(0, 6_000))
 def test_whatever_the_strategy_what_is_shown_fits_is_legal_and_in_order(
     name: str, said: Sequence[tuple[str, list[str]]], room: int

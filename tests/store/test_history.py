@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.authority import Origin, Scope
@@ -196,7 +196,6 @@ async def test_a_cursor_that_cannot_be_written_does_not_undo_the_episode(workspa
     assert (await history.append(episode())).cursor == 2
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     steps=st.lists(
         st.tuples(st.sampled_from(["a", "b", "restart"]), st.sampled_from(["owner", GROUP.name]), st.integers(0, 4)),

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.memory.recall.search import LocalRecall
@@ -288,7 +288,6 @@ def play(home: Home, steps: Sequence[tuple[str, str, str]]) -> None:
     home.indexer.sync()
 
 
-@settings(max_examples=40, deadline=None)
 @given(steps=STEPS, question=TEXTS)
 def test_an_index_that_followed_along_a_new_one_and_a_plain_list_find_the_same(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, str]], question: str

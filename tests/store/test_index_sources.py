@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.authority import Origin, Scope
@@ -241,7 +241,6 @@ PLACES = {"a": ("cli:a", OWNER), "2": ("telegram:2", PERSON), "-100": ("telegram
 SAID = st.lists(st.tuples(st.sampled_from(sorted(PLACES)), st.sampled_from([OWNER, PERSON, GROUP]), TEXTS), max_size=14)
 
 
-@settings(max_examples=40, deadline=None)
 @given(said=SAID, question=TEXTS)
 def test_within_a_scope_the_index_finds_what_a_plain_list_of_it_finds(
     tmp_path_factory: pytest.TempPathFactory, said: list[tuple[str, str, str]], question: str

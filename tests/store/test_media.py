@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path, PurePosixPath
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.authority import Scope
@@ -101,7 +101,6 @@ async def test_no_name_leads_out_of_the_folder_or_overwrites_anything(workspace:
 
 
 @given(st.text(st.characters(codec=None), max_size=300), st.sampled_from(["text/plain", "image/png", "x/unknown", ""]))
-@settings(max_examples=100)
 def test_every_name_becomes_one_part_of_a_path_that_any_file_system_takes(name: str, mime: str) -> None:
     made = unique_name(name, mime)
 

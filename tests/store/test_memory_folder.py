@@ -3,7 +3,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nanobot.errors import StoreError
@@ -161,7 +161,6 @@ def _words(data: bytes) -> list[bytes]:
     return [line for line in text.split() if line]
 
 
-@settings(max_examples=100, deadline=None)
 @given(PIECES, st.integers(0, 3))
 @example(f"{MARKER}\n\ufeff{MARKER}\n".encode(), 0)
 def test_no_word_of_a_person_is_ever_lost(data: bytes, count: int) -> None:
@@ -175,7 +174,6 @@ def test_no_word_of_a_person_is_ever_lost(data: bytes, count: int) -> None:
     assert [line.strip() for line in indexed.removeprefix("\ufeff").split("\n")].count(MARKER) == bool(count)
 
 
-@settings(max_examples=100, deadline=None)
 @given(PIECES)
 def test_a_fact_is_added_and_nothing_else_moves(data: bytes) -> None:
     text = data.decode("utf-8", "surrogateescape")

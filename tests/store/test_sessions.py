@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.errors import StoreError
@@ -483,7 +483,6 @@ async def test_what_was_acknowledged_survives_a_kill(workspace: Workspace) -> No
 # Any bytes
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), texts_said=st.lists(st.text(max_size=40), min_size=1, max_size=6))
 async def test_damage_costs_only_the_lines_it_touches(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, texts_said: list[str]
@@ -513,7 +512,6 @@ async def test_damage_costs_only_the_lines_it_touches(
     assert again.messages == anew.messages
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     key=st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=300),
     text=st.text(st.characters(), max_size=60),

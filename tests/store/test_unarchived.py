@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.store import unarchived
@@ -23,7 +23,6 @@ def says(name: str) -> Message:
 STEPS = st.lists(st.sampled_from(["message", "message", "reset", "window", "ended", "archived"]), max_size=25)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.data(), STEPS)
 async def test_it_is_all_that_was_said_behind_the_last_mark(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, steps: Sequence[str]

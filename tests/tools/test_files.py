@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.text import decode
@@ -39,7 +39,6 @@ async def test_a_range_says_where_it_lies_and_how_to_go_on(desk: Desk) -> None:
     assert "ends at line 10" in await desk.refusal("read_file", path="notes.md", start=11)
 
 
-@settings(deadline=None)
 @given(lines=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\n\0["), max_size=60), min_size=1))
 async def test_following_the_hints_one_reads_all_of_a_file(lines: list[str]) -> None:
     content = "\n".join(lines)

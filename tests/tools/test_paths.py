@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.authority import OWNER_IN_TERMINAL
@@ -416,7 +416,6 @@ def den() -> Iterator[Desk]:
         yield desk
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     pieces=st.lists(st.sampled_from(PIECES) | st.text(max_size=4), min_size=1, max_size=7),
     start=st.sampled_from(["", "/", "//", "./", "{ws}/", "{base}/"]),

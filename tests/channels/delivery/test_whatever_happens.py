@@ -152,7 +152,7 @@ TWICE_LOST: Sequence[Move] = [
 """Two processes each lose a preview of one turn."""
 
 
-@settings(max_examples=40, phases=[Phase.explicit, Phase.generate])
+@settings(phases=[Phase.explicit, Phase.generate])
 @example(plan=TWICE_LOST, ends_at=[58], seed=423, rate=0.1)
 @given(plan=moves, ends_at=ends, seed=st.integers(0, 10_000), rate=st.sampled_from([0.0, 0.1, 0.3]))
 def test_where_the_chat_can_be_searched_everything_stands_there_once(
@@ -169,7 +169,7 @@ def test_where_the_chat_can_be_searched_everything_stands_there_once(
         assert set(scene.platform.previewed(at)) <= story.remarked
 
 
-@settings(max_examples=40, deadline=None, phases=[Phase.generate])
+@settings(phases=[Phase.generate])
 @given(plan=moves, ends_at=ends, seed=st.integers(0, 10_000), rate=st.sampled_from([0.0, 0.1, 0.3]))
 def test_where_it_cannot_be_searched_only_what_is_uncertain_is_repeated_and_says_so(
     plan: Sequence[Move], ends_at: Sequence[int], seed: int, rate: float

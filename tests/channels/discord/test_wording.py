@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.channels.discord.buttons import Placed, components
@@ -52,7 +52,6 @@ def test_the_bot_knows_when_it_is_named(written: str, named: bool) -> None:
     assert names_me(written, NAMES) is named
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(alphabet="ab <>@&!1`\\\n"))
 def test_what_holds_no_code_stays_as_it_is(text: str) -> None:
     if not re.search(r"<@[!&]?\d+>", text):
@@ -60,7 +59,6 @@ def test_what_holds_no_code_stays_as_it_is(text: str) -> None:
 
 
 @given(st.text(max_size=120), st.text(max_size=200), st.text(max_size=200))
-@settings(max_examples=100, deadline=None)
 def test_any_button_has_an_id_and_a_label_that_discord_takes(message: str, label: str, value: str) -> None:
     placed = Placed(message, Button(label, value))
     (row,) = components([placed])

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.channels.platform import (
@@ -311,7 +311,6 @@ async def test_a_part_that_is_nothing_is_refused(scene: Scene) -> None:
 
 
 @given(text=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=300), repeats=st.integers(1, 40))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_the_text_telegram_takes_every_part(scene: Scene, tmp_path: Path, text: str, repeats: int) -> None:
     for part in scene.bot.parts(message(text * repeats), repeat=True):
         rich: Any = part.body

@@ -49,7 +49,6 @@ def assert_well_nested(message: RichText) -> None:
         open_ones.append(entity)
 
 
-@settings(max_examples=100, deadline=None)
 @given(texts, limits, st.booleans())
 def test_telegram_takes_every_message(text: str, limit: int, growing: bool) -> None:
     for message in telegram_parts(text, limit, growing=growing):
@@ -58,7 +57,6 @@ def test_telegram_takes_every_message(text: str, limit: int, growing: bool) -> N
         assert_well_nested(message)
 
 
-@settings(max_examples=100, deadline=None)
 @given(texts, limits, st.booleans())
 def test_discord_takes_every_message_and_its_fences_are_balanced(text: str, limit: int, growing: bool) -> None:
     for message in discord_parts(text, limit, growing=growing):
@@ -77,7 +75,6 @@ def said(text: str) -> list[str]:
     return words(_WRITING.sub(" ", text))
 
 
-@settings(max_examples=100, deadline=None)
 @given(markdown, limits)
 def test_together_the_messages_say_it_all(text: str, limit: int) -> None:
     telegram = " ".join(message.text for message in telegram_parts(text, limit))
@@ -98,7 +95,7 @@ def test_together_the_messages_say_it_all(text: str, limit: int) -> None:
         max_size=2000,
     )
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings().max_examples // 3)
 def test_plain_text_comes_whole_in_order_and_in_few_messages(limit: int, pieces: list[str]) -> None:
     text = " ".join(pieces)
     least = -(-units(text) // limit)

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from datetime import date
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.authority import Scope
@@ -51,7 +51,6 @@ class Naive:
         return True
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(facts, unique=True, max_size=4), st.lists(proposals, max_size=12))
 def test_operations_do_what_they_would_to_a_list_and_nothing_to_the_rest(
     begin: list[str], wanted: list[Proposal]
@@ -88,7 +87,6 @@ def test_what_is_added_is_there_and_every_other_line_stays(lines: list[str], fac
     assert any(compared(line) == compared(fact) for line in left)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.text(max_size=80),
     st.text(alphabet="ab: '\"#-{}[]&*!|>%@`\\é中true1.", max_size=40),
@@ -127,7 +125,6 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(json_values.map(json.dumps) | st.text(max_size=60), st.text(max_size=20), st.text(max_size=20))
 def test_any_answer_is_read_or_is_told_to_be_none(answer: str, before: str, behind: str) -> None:
     for text in (answer, f"{before}{answer}{behind}", f"{before}\n```json\n{answer}\n```{behind}"):

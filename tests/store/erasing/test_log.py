@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.forgotten import FORGOTTEN, Traces
@@ -53,7 +53,6 @@ def lines_of(root: Path) -> list[str]:
 _MARKS = st.lists(st.tuples(st.sampled_from(["archived", "reset", "window"]), st.integers(0, 5)), max_size=3)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(marks=_MARKS, gone=st.sets(st.integers(0, 5)))
 async def test_what_is_left_is_what_would_have_been(
     tmp_path_factory: pytest.TempPathFactory, marks: list[tuple[str, int]], gone: set[int]

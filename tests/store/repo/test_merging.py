@@ -2,7 +2,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nanobot.store.repo.git import Repository
@@ -37,7 +37,6 @@ def merged_by_git(folder: Path, base: bytes, ours: bytes, theirs: bytes) -> byte
     return git(folder, "cat-file", "blob", f"{tree}:f").encode()
 
 
-@settings(max_examples=60, deadline=None)
 @given(_TEXT, _TEXT, _TEXT)
 @example(b"a\nb\nc\nd\n", b"A\nb\nc\nd\n", b"a\nb\nc\nD\n")
 def test_what_git_merges_is_merged_like_that(repo: Repository, base: bytes, ours: bytes, theirs: bytes) -> None:
@@ -69,7 +68,6 @@ def _text(lines: Sequence[str]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-@settings(max_examples=100, deadline=None)
 @given(_undone())
 def test_a_bad_line_is_undone_whatever_became_of_the_lines_beside_it(
     repo: Repository, facts: tuple[list[str], list[str], list[str], list[str]]

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.errors import VersionError
@@ -258,7 +258,6 @@ _LINES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(_LINES)
 def test_a_persons_git_leaves_out_what_we_leave_out(lines: list[str]) -> None:
     data = "".join(f"{line}\n" for line in lines).encode()
@@ -269,7 +268,6 @@ def test_a_persons_git_leaves_out_what_we_leave_out(lines: list[str]) -> None:
     assert done.stdout == shape.versioned("MEMORY.md", data)
 
 
-@settings(max_examples=100, deadline=None)
 @given(_LINES, _LINES)
 def test_what_is_put_on_disk_is_the_version_and_keeps_the_index(lines: list[str], others: list[str]) -> None:
     shape = WithoutIndex()
