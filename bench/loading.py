@@ -9,7 +9,7 @@ from bench.figures import Figure, Scale, milliseconds
 from bench.written import write_session
 from nanobot.agent.conversation import Conversations
 from nanobot.app.models import BYTES_PER_TOKEN, WINDOW
-from nanobot.memory.strategies.layered import layered
+from nanobot.memory.strategies.importance import layered
 from nanobot.ops.clock import SystemClock
 from nanobot.store.sessions import SessionManager
 from nanobot.tokens import TokenEstimator

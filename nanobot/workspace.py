@@ -268,6 +268,11 @@ class Workspace:
         return self.state / "forget_questions.json"
 
     @property
+    def proposals(self) -> Path:
+        """Changes that wait for somebody's yes."""
+        return self.state / "proposals.json"
+
+    @property
     def heartbeat(self) -> Path:
         return self.root / "HEARTBEAT.md"
 

@@ -26,6 +26,7 @@ from nanobot.memory.forget.meaning import Sources
 from nanobot.memory.forget.reach import Person, WhoIs
 from nanobot.memory.forget.remembered import Remembered
 from nanobot.memory.index import MARKER
+from nanobot.memory.proposals import ErasableProposals
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.ops.clock import SystemClock
 from nanobot.ops.forgetting import ErasableLog
@@ -144,6 +145,7 @@ def _stores(parts: Parts, transcripts: ErasableSessions, remembered: Remembered)
         ErasableFolder("media", space.media, space, holds_copies=False),
         ErasableFolder("spill", space.spill, space, holds_copies=True),
         ErasableTexts("heartbeat", [space.heartbeat]),
+        ErasableProposals(parts.keep.memory.waiting, space.proposals),
         ErasableSpool(space.spool, lambda: _spool(parts)),
         ErasableTyped(home.terminal_history),
         ErasableLog(home.log),

@@ -14,31 +14,40 @@ from nanobot.commands.memory import View
 from nanobot.commands.memory_shell import MemoryShell
 from nanobot.commands.router import Command
 from nanobot.config import Config
+from nanobot.errors import StoreError, ToolError, VersionError
 from nanobot.memory.commits import by_hand
 from nanobot.memory.keeping import Keeping
 from nanobot.memory.passage import Passage
+from nanobot.memory.proposals import Proposals, WorkspaceFiles
 from nanobot.memory.provenance import Provenance
 from nanobot.memory.reverting import Reverting
 from nanobot.memory.shelves import Shelves
 from nanobot.memory.timeline import Timeline
 from nanobot.memory.versioned import WithoutIndex
 from nanobot.memory.witnesses import Witnesses
-from nanobot.ports import Clock, Documents, Episodes, SessionStore, VersionStore
+from nanobot.ports import Clock, Documents, Edit, Episodes, SessionStore, VersionStore
 from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.memory_folder import MemoryBeside, MemoryFolder
+from nanobot.store.proposals import ProposalsFile
 from nanobot.store.repo.versions import GitVersions, VersionsBeside
+from nanobot.tools.disk import Disk
+from nanobot.tools.paths import Place, Sandbox
 from nanobot.workspace import Workspace, scope_of
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The parts. `files` is held by whoever replaces a file that the tools, the history and the index all write."""
+    """The parts. `files` is held by whoever replaces a file that the tools, the history and the index all write;
+    `waiting` is where the proposals are.
+    """
 
     workspace: Workspace
     files: Lock
     versions: VersionStore
     keeping: Keeping
     shelves: Shelves
+    proposals: Proposals
+    waiting: ProposalsFile
     history: History
     state: HistoryState
 
@@ -84,6 +93,8 @@ def build_memory(
         budget=config.memory.budget.memory,
         keeping=keeping,
     )
+    waiting = ProposalsFile(workspace.proposals)
+    proposals = Proposals(waiting, keeping, workspace_files(workspace, files), shelves, clock, passage)
     timeline = Timeline(versions)
     history = History(
         timeline,
@@ -91,7 +102,34 @@ def build_memory(
         Reverting(versions, timeline, keeping, shelves, clock, passage),
         is_dreaming,
     )
-    return Remembered(workspace, files, versions, keeping, shelves, history, HistoryState(versions))
+    return Remembered(workspace, files, versions, keeping, shelves, proposals, waiting, history, HistoryState(versions))
+
+
+def workspace_files(workspace: Workspace, lock: Lock) -> WorkspaceFiles:
+    """Any file of the workspace, as the tools read and replace them: no link is followed."""
+    disk = Disk(Sandbox(workspace), lock)
+
+    def place(path: str) -> Place:
+        return Place(disk.sandbox.root, PurePosixPath(path), in_workspace=True)
+
+    def read(path: str) -> bytes | None:
+        try:
+            return disk.read_if_any(place(path))
+        except ToolError as error:
+            raise StoreError(str(error)) from error
+
+    def replace(path: str, edit: Edit) -> None:
+        try:
+            if read(path) != edit.before:
+                raise VersionError("conflict", f"changed meanwhile: {path}", paths=[path])
+            if edit.after is None:
+                disk.remove(place(path))
+            else:
+                disk.replace(place(path), edit.before, edit.after)
+        except ToolError as error:
+            raise StoreError(str(error)) from error
+
+    return WorkspaceFiles(read, replace)
 
 
 def _scopes(workspace: Workspace) -> Collection[str]:

@@ -51,7 +51,8 @@ class Commit:
 
     `reason` is free text for people. `scopes` are the names of those whose memory it changed, `origin` that of the
     words that asked for it, `cursor` the last episode that Dream had taken in. `reverts` is the id of the version
-    that it restores or undoes; `buried` and `lifted` are the tombstones that it made and took away.
+    that it restores or undoes; `buried` and `lifted` are the tombstones that it made and took away. `proposal` is the
+    id of what somebody said yes to, `agreed` who that was, as `channel:id`.
     """
 
     kind: Kind
@@ -65,6 +66,8 @@ class Commit:
     reverts: str = ""
     buried: tuple[str, ...] = ()
     lifted: tuple[str, ...] = ()
+    proposal: str = ""
+    agreed: str = ""
 
 
 def write(commit: Commit) -> str:
@@ -102,6 +105,8 @@ def parse(message: str) -> Commit | None:
         reverts=_first(found, "Reverts"),
         buried=tuple(found.get("Tombstone", ())),
         lifted=tuple(found.get("Lifted", ())),
+        proposal=_first(found, "Proposal"),
+        agreed=_first(found, "Agreed"),
     )
 
 
@@ -130,6 +135,10 @@ def _trailers(commit: Commit) -> Iterator[tuple[str, str]]:
         yield "Reverts", commit.reverts
     yield from (("Tombstone", name) for name in commit.buried)
     yield from (("Lifted", name) for name in commit.lifted)
+    if commit.proposal:
+        yield "Proposal", commit.proposal
+    if commit.agreed:
+        yield "Agreed", commit.agreed
     if commit.cursor is not None:
         yield "Dream-Cursor", str(commit.cursor)
 

@@ -66,6 +66,15 @@ class Keeping:
         """The versioned part of a file, by its path in the workspace, as it is now; None if there is none."""
         return (await self._versions.files([path])).get(path)
 
+    async def has_made(self, proposal: str, paths: Sequence[str]) -> bool:
+        """Whether a version of these files says that it is the proposal with this id."""
+        try:
+            made = [commits.parse(version.message) for version in await self._versions.log(within=paths)]
+        except VersionError as error:
+            log.debug("nothing is known of proposal %s: %s", proposal, error)
+            return False
+        return any(commit.proposal == proposal for commit in made if commit)
+
     async def grounds(self, asked: Asked) -> Grounds:
         """What is known of whoever asked. In a turn that has read something of the web, the web counts."""
         if not asked.turn:

@@ -7,6 +7,7 @@ from nanobot.ports.erasable import Erasable, Found, Meant, Piece, Transcripts
 from nanobot.ports.media import Media, Transcriber
 from nanobot.ports.memory import Document, Documents, Frontmatter, MemoryStore, ReadFrontmatter
 from nanobot.ports.models import LLM, Lacking, ModelInfo, Reply, Request, Stream, ToolSpec
+from nanobot.ports.proposals import ProposalStore, ProposedChange
 from nanobot.ports.recall import (
     EVERYWHERE,
     Embedder,
@@ -27,9 +28,8 @@ from nanobot.ports.recall import (
     Written,
     WrittenText,
 )
-from nanobot.ports.schedule import Cron, Every, JobTimes, Schedule, When
+from nanobot.ports.schedule import Clock, Cron, Every, JobTimes, Schedule, When
 from nanobot.ports.sessions import SessionModels, SessionStore
-from nanobot.ports.time import Clock
 from nanobot.ports.tools import Asker, Caller, Tool, ToolResult
 from nanobot.ports.versions import (
     Author,
@@ -87,6 +87,8 @@ __all__ = [
     "Owned",
     "Piece",
     "Plan",
+    "ProposalStore",
+    "ProposedChange",
     "Publish",
     "ReadFrontmatter",
     "ReadWritten",

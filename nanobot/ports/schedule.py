@@ -1,9 +1,23 @@
-"""What the program does by itself, and when."""
+"""Time, and what the program does by itself when it has come."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+
+class Clock(Protocol):
+    """Time, so that tests can own it."""
+
+    def now(self) -> datetime:
+        """The local time, with its zone."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that only ever grow."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

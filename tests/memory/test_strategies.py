@@ -10,7 +10,7 @@ from nanobot.agent.conversation import moved, viewed
 from nanobot.history import legal, turns_of
 from nanobot.memory.strategies import STRATEGIES, View
 from nanobot.memory.strategies.importance import importance, score
-from nanobot.memory.strategies.window import LAST
+from nanobot.memory.strategies.tokens import LAST
 from nanobot.transcript import Message, ToolCall
 from tests.test_history import problems
 

@@ -98,7 +98,12 @@ class Rewriting:
     def _commit(self, commit: Commit) -> Commit:
         meant = self._meant
         operations = tuple(new for old in commit.operations if (new := self._operation(old)))
-        commit = replace(commit, operations=operations, turn="" if commit.turn in meant.turns else commit.turn)
+        commit = replace(
+            commit,
+            operations=operations,
+            turn="" if commit.turn in meant.turns else commit.turn,
+            agreed="" if commit.agreed in meant.people else commit.agreed,
+        )
         if not all(map(meant.reaches, commit.scopes or ("owner",))):
             return commit
         return replace(

@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 
-from nanobot.memory.strategies.importance import importance
-from nanobot.memory.strategies.layered import layered
-from nanobot.memory.strategies.tokens import tokens
+from nanobot.memory.strategies.importance import importance, layered
+from nanobot.memory.strategies.tokens import tokens, window
 from nanobot.memory.strategies.view import Strategy, View
-from nanobot.memory.strategies.window import window
 
 STRATEGIES: Mapping[str, Strategy] = {
     "window": window,

@@ -1,14 +1,19 @@
-"""The newest turns, and of the older ones those that look important."""
+"""The newest turns, and of the older ones those that look important; old results of tools are the first to shrink."""
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
+from nanobot.memory.brief import brief
 from nanobot.memory.strategies.tokens import newest
 from nanobot.memory.strategies.view import Size, Turn, View, size_of
 from nanobot.transcript import Message
 
 FRESH = 0.6
 """The share of the room that the newest turns get, whatever they say."""
+
+WHOLE = 3
+"""The last turns, whose results of tools stay as they are."""
 
 IMPORTANT = 2.0
 """What a turn must score to stay when it is older."""
@@ -58,3 +63,12 @@ def _score(message: Message) -> float:
     if _GREETING.fullmatch(text):
         return 0.0
     return 1.0 + 3.0 * bool(_MARKED.search(text)) + 1.0 * bool(_NUMBER.search(text)) + 1.0 * bool(_CODE.search(text))
+
+
+def layered(turns: Sequence[Turn], size: Size, room: float) -> View:
+    """The cheapest first: old results of tools in a line each, then what looks unimportant, then all that is old."""
+    fresh = max(0, len(turns) - WHOLE)
+    shown = [*([brief(message) for message in turn] for turn in turns[:fresh]), *turns[fresh:]]
+    if sum(size_of(turn, size) for turn in shown) <= room:
+        return View(0, brief=fresh)
+    return replace(importance(shown, size, room), brief=fresh)

@@ -1,12 +1,19 @@
-"""As many of the newest turns as fit."""
+"""The newest turns: as many as fit, or the last few of these."""
 
 from collections.abc import Sequence
 
 from nanobot.memory.strategies.view import Size, Turn, View, size_of
 
+LAST = 20
+"""Turns that `window` shows at most."""
+
 
 def tokens(turns: Sequence[Turn], size: Size, room: float) -> View:
     return View(newest(turns, size, room))
+
+
+def window(turns: Sequence[Turn], size: Size, room: float) -> View:
+    return View(max(newest(turns, size, room), len(turns) - LAST))
 
 
 def newest(turns: Sequence[Turn], size: Size, room: float) -> int:

@@ -31,7 +31,12 @@ class ErasableState:
 
     def __init__(self, workspace: Workspace, forget_choice: ForgetChoice, forget_names: ForgetNames) -> None:
         self._folder = workspace.state
-        self._others = (workspace.spool.name, workspace.versions_journal.name, workspace.version_ids.name)
+        self._others = (
+            workspace.spool.name,
+            workspace.versions_journal.name,
+            workspace.version_ids.name,
+            workspace.proposals.name,
+        )
         self._models_path = workspace.session_models
         self._names = workspace.session_names
         self._forget_choice = forget_choice

@@ -21,7 +21,7 @@ from nanobot.memory.recall.words import words_of
 from nanobot.memory.recall.written import written_reader
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Quote, Sender
 from nanobot.ops.logs import log_to
-from nanobot.ports import Bus, Edit, Fact
+from nanobot.ports import Bus, Edit, Fact, ProposedChange
 from nanobot.ports.people import Book, Paired
 from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.history import History
@@ -176,6 +176,13 @@ class Household:
         home.log.with_name("nanobot.log.1").write_text(f"2026-03-01 old {SECRET}\n", encoding="utf-8")
         (space.state / "people.json.damaged").write_text(f'{{"name": "{SECRET}', encoding="utf-8")
         space.heartbeat.write_text(f"- ask about {SECRET}\n- look at the {OTHER}\n", encoding="utf-8")
+        before = (await self.bot().keep.memory.versions.files([_MEMORY]))[_MEMORY]
+        for name, line in {"A": f"hates {SECRET}", "B": f"has seen a {OTHER}"}.items():
+            edit = Edit(before, before + f"- {line}\n".encode())
+            idea = ProposedChange(
+                id=name, scope="owner", edits={_MEMORY: edit}, at=at(), turn=name, address=OWNER_TELEGRAM
+            )
+            assert await self.bot().keep.memory.proposals.put(idea) == ""
         await self.bot().keep.models.choose("cli:default", "embedded")
         bob = Paired(channel="telegram", id="555", chat="555", role=Role.MEMBER, at=START, by="machine", name="Bob")
         await PeopleFile(space).write(Book(people=(bob,)))

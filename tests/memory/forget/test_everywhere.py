@@ -50,6 +50,15 @@ async def test_what_was_said_beside_it_stays_and_what_rests_on_it_alone_goes(emp
     assert not (house.space.memory / "health.md").exists()
 
 
+async def test_what_waits_for_a_yes_loses_what_the_files_lose(emptied: Emptied) -> None:
+    house, _ = emptied
+
+    [proposal] = await house.bot().keep.memory.waiting.read()
+    assert [edit.after for edit in proposal.edits.values()] == [
+        f"# Memory\n\n- lives in a {OTHER} (2026-03-02)\n- has seen a {OTHER}\n".encode()
+    ]
+
+
 async def test_what_is_in_an_episode_stays_in_it(emptied: Emptied) -> None:
     house, _ = emptied
 
