@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from nanobot.authority import Origin
 from nanobot.messages import Attachment, Quote, Sender
+from nanobot.pasted import own_part
 
 MessageRole = Literal["system", "user", "assistant", "tool"]
 Incomplete = Literal["cut", "interrupted"]
@@ -74,10 +76,11 @@ class Message:
     extra: Mapping[str, object] | None = field(default=None, hash=False)
     endpoint: str | None = None
 
-    @property
+    @cached_property
     def origins(self) -> Sequence[Origin]:
-        """Where what stands in this line comes from, as far as the line tells."""
-        return [*([self.origin] if self.origin else []), *([Origin.QUOTED] if self.quotes else [])]
+        """Where what stands in this line comes from, as far as the line tells; what a person pasted is quoted."""
+        is_pasted = self.role == "user" and own_part(self.content or "") != (self.content or "")
+        return [*([self.origin] if self.origin else []), *([Origin.QUOTED] if self.quotes or is_pasted else [])]
 
 
 Span = tuple[str, str]

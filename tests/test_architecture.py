@@ -23,6 +23,7 @@ CORE = (
     "loop",
     "memory",
     "messages",
+    "pasted",
     "people",
     "ports",
     "tokens",

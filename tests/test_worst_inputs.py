@@ -23,6 +23,13 @@ DAYS = ("on monday ", "3 days ago ", "next week ", "上周二", "下个月", "�
 FENCES = ("```a\nb\n```\n\nc\n\n", "```a\nb\n", "~~~\n", "```\n{", "```" + " " * 50 + "\nx\n", "{\n", "\n", "`")
 KEYS = ("-----BEGIN PRIVATE KEY-----\n", "-----BEGIN A PRIVATE KEY-----\nAb3d" + "Ef5h" * 8 + "\n", "-----END A-----\n")
 HEADS = ("[", "{", "- ", "- a\n", "? ", "a: b\n", "&a [*a, ", "'", '"', "| ", "!!a ", "key: [a, b]\n", "\t", "#")
+PASTES = (
+    "<", "</a>", "<a>\n", "<a href='", "<|", "[", "[]", "{", '{"a":', '["a","', '"', '\\"', '"a', "“", "„a", "„”“",
+    "«»»", "> a\n", "a\n> b\n", "```", "a: b\n", "a: b\na: b\na: b\n> q\n", "a:\n", "a:\n\n", "From: a\n", "from",
+    "de: a@b.c\n", "x-a: b\n", "on 1 wrote ", "on 1\n", "On 1 Ben wrote:\n", "wrote:", "1", "1:11",
+    "1.1.11, 11:11 - ", "[1.1.11 ", "[1:11] a: b\n", "a, ", "a, [1:11", "a — ", "(11111) ", "a 1:11\n", "SYSTEM ",
+    "system:", "-", "*_", "a@", "一", "一：一\n", "\n", " ", "\r", "\t",
+)  # fmt: skip
 
 
 def _frontmatter(text: str) -> object:
@@ -96,6 +103,12 @@ def _discord(text: str) -> object:
     return discord_parts(text)
 
 
+def _pasted(text: str) -> object:
+    from nanobot.pasted import own_part
+
+    return own_part(text), own_part(text.replace("\n", " ")), own_part(f'“ " [ {{ < „ {text} ” "')
+
+
 def _expressions(text: str) -> object:
     from nanobot.tools.search import GrepArguments, _compiled
 
@@ -117,6 +130,7 @@ def _expressions(text: str) -> object:
         (_memory, MARKS),
         (_telegram, MARKS),
         (_discord, MARKS),
+        (_pasted, (*PASTES, *MARKS, *WORDS)),
         (_expressions, WORDS),
     ],
 )

@@ -10,9 +10,9 @@ from telegram import Bot, Message, Update
 
 from nanobot.channels.telegram.albums import Albums
 from nanobot.channels.telegram.api import Api, Json
-from nanobot.channels.telegram.delays import back_off
 from nanobot.channels.telegram.hearing import Hearing
 from nanobot.channels.telegram.joining import Joining
+from nanobot.channels.telegram.limit import back_off
 from nanobot.channels.telegram.moved import Moved
 from nanobot.channels.telegram.presses import Presses
 from nanobot.errors import StoreError

@@ -1,10 +1,17 @@
-"""A limit by the clock on the wall."""
+"""How long something may take by the clock on the wall, and how long to wait before it is tried again."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from nanobot.ports import Clock
+
+LONGEST_PAUSE = 30.0
+
+
+def back_off(failed: int) -> float:
+    """Seconds after so many failures in a row: 1, 2, 4, and so on to half a minute."""
+    return min(LONGEST_PAUSE, 2.0 ** min(failed - 1, 10))
 
 
 @asynccontextmanager

@@ -9,9 +9,8 @@ from telegram.error import Conflict, RetryAfter, TelegramError
 
 from nanobot.channels.platform import NOT_YET, PlatformStatus, RefusedTokenError
 from nanobot.channels.telegram.api import Api
-from nanobot.channels.telegram.delays import back_off
 from nanobot.channels.telegram.failures import is_refused_token, seconds
-from nanobot.channels.telegram.limit import at_most
+from nanobot.channels.telegram.limit import at_most, back_off
 from nanobot.channels.trouble import obstacle_of
 from nanobot.ports import Clock
 from nanobot.ports.gateway import Obstacle
