@@ -38,6 +38,8 @@ LLMErrorKind = Literal[
 ]
 
 
+NEAR = "near"
+
 WeightsFault = Literal["gone", "unreadable", "not_gguf", "truncated", "architecture", "memory"]
 
 VersionErrorKind = Literal[
@@ -133,7 +135,8 @@ class LLMError(NanobotError):
             partial: the text that had arrived when every attempt broke off (kind "cut").
             model: the preset that failed.
             limit: the setting whose time was over (kind "timeout").
-            said: the endpoint's own words, without secrets; of kind "proxy" the variable that names the proxy.
+            said: the endpoint's own words, without secrets; of kind "proxy" the variable that names the proxy, of kind
+                "network" NEAR if the endpoint is on this machine or in its network.
         """
         super().__init__(f"{kind}: {detail}" if detail else kind)
         self.kind: LLMErrorKind = kind
@@ -143,6 +146,8 @@ class LLMError(NanobotError):
         self.model = model
         self.said = said
         self.limit = limit
+        self.also: Sequence[LLMError] = ()
+        """How the other models failed that were asked instead."""
 
     def reword(self, by: Callable[[str], str]) -> None:
         """Change what was said, in the log as well."""

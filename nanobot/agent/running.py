@@ -10,7 +10,7 @@ from nanobot.agent.conversation import Conversation, Conversations
 from nanobot.agent.past import Past
 from nanobot.agent.room import Room
 from nanobot.agent.turn import Turn
-from nanobot.errors import LLMError, WeightsError
+from nanobot.errors import NEAR, LLMError, WeightsError
 from nanobot.i18n import say
 from nanobot.ids import new_id
 from nanobot.loop import Outcome
@@ -186,31 +186,40 @@ class RunningTurn:
 
     async def refused(self, sentence: str, **values: object) -> OutboundMessage:
         """There is no answer; say why."""
+        return await self._refused(say(sentence, self._turn.language, **{"model": self.room.model.preset, **values}))
+
+    async def _refused(self, text: str) -> OutboundMessage:
         await self._conversation.close_calls()
         await self._conversation.end(self._turn.id, "failed")
-        text = say(sentence, self._turn.language, **{"model": self.room.model.preset, **values})
         return OutboundMessage(kind="notice", text=text, failed=True, **self._reply())
 
     async def failed(self, error: LLMError) -> OutboundMessage:
         """The model gave no answer: keep what had arrived of a broken one, and say what is wrong."""
-        model = error.model or self.room.model.preset
-        if isinstance(error, WeightsError):
-            return await self.refused(f"weights.{error.reason}", **error.values)
+        language = self._turn.language
+        others = [say("model.also", language, reason=self._reason(other)) for other in error.also]
         if not error.partial.strip():
-            minutes = max(1, round((error.retry_after or 60) / 60))
-            words = redact(error.said)
-            said = words[:SAID].strip() + (" …" if len(words) > SAID else "") or "?"
-            return await self.refused(
-                f"model.{error.kind}",
-                minutes=minutes,
-                model=model,
-                said=said,
-                log=log_file(),
-                limit=error.limit or "timeout",
-            )
+            return await self._refused("\n\n".join([self._reason(error), *others]))
         await self.record(Message(role="assistant", content=error.partial, incomplete="cut"))
         await self._conversation.end(self._turn.id, "failed")
-        return self._answer(error.partial, model, cut=True)
+        again = [] if error.kind == "cut" else [say("model.again", language, reason=self._reason(error))]
+        answer = self._answer(error.partial, error.model or self.room.model.preset, cut=True)
+        return replace(answer, text="\n\n".join([answer.text, *again, *others]))
+
+    def _reason(self, error: LLMError) -> str:
+        """What is wrong, and what to do, in a sentence."""
+        model = error.model or self.room.model.preset
+        if isinstance(error, WeightsError):
+            return say(f"weights.{error.reason}", self._turn.language, **{"model": model, **error.values})
+        is_near, words = error.kind == "network" and error.said == NEAR, redact(error.said)
+        return say(
+            "model.network_near" if is_near else f"model.{error.kind}",
+            self._turn.language,
+            minutes=max(1, round((error.retry_after or 60) / 60)),
+            model=model,
+            said=words[:SAID].strip() + (" …" if len(words) > SAID else "") or "?",
+            log=log_file(),
+            limit=error.limit or "timeout",
+        )
 
     def answered_before(self, past: Past) -> OutboundMessage | None:
         """The message was dealt with, only its answer may not have been sent: the one in the session is.

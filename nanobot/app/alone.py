@@ -1,7 +1,7 @@
 """The bot for one piece of work at the shell, where no gateway runs: alone, or beside whoever has the workspace."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from zoneinfo import ZoneInfo
 
@@ -11,16 +11,21 @@ from nanobot.app.ground import Ground, hiding, open_log
 from nanobot.bus.memory import MemoryBus
 from nanobot.config import Config
 from nanobot.errors import WorkspaceError
+from nanobot.i18n import Language, say
 from nanobot.ops.clock import SystemClock
 from nanobot.ops.logs import hide_on_stderr
 from nanobot.store.lock import WorkspaceLock
 from nanobot.store.template import prepare, template_folder
+from nanobot.tools.process import end_left_over
 from nanobot.workspace import Home, Workspace
 
 
 @asynccontextmanager
-async def alone(config: Config, home: Home) -> AsyncIterator[Bot]:
-    """Holds the workspace while it lasts. Raises WorkspaceError if there is none, or another process has it."""
+async def alone(config: Config, home: Home, language: Language, tell: Callable[[str], None]) -> AsyncIterator[Bot]:
+    """Holds the workspace while it lasts. Raises WorkspaceError if there is none, or another process has it.
+
+    A command of a killed process that still runs is ended, and that is told.
+    """
     workspace = _existing(config)
     open_log(config, home)
     with WorkspaceLock(workspace):
@@ -29,6 +34,8 @@ async def alone(config: Config, home: Home) -> AsyncIterator[Bot]:
         bot = build_bot(Ground(config, home, workspace, _clock(config), bus), "en")
         try:
             await go_on(bot.forgetting, bus, workspace)
+            if await end_left_over(workspace.state):
+                tell(say("turn.left_running", language))
             yield bot
         finally:
             await bot.keep.models.aclose()

@@ -16,7 +16,7 @@ from nanobot.llm.openai import OpenAIModel
 from nanobot.ports import LLM, Clock, ModelInfo
 from nanobot.store.models import SessionModels
 from nanobot.store.sessions import REPLAY_BYTES
-from nanobot.store.state import read_state, write_state
+from nanobot.store.state import locked_state, read_state, write_state
 from nanobot.workspace import Home, Workspace
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,10 @@ def build_models(config: Config, home: Home, workspace: Workspace, clock: Clock)
 
     path = workspace.endpoints
     dialects = ModelDialects(
-        clock, partial(read_state, path, dict[str, dict[str, str]], {}), partial(write_state, path)
+        clock,
+        partial(read_state, path, dict[str, dict[str, str]], {}),
+        partial(write_state, path),
+        partial(locked_state, path),
     )
 
     @cache  # a model that is a fallback of several is loaded once

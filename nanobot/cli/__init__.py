@@ -131,12 +131,12 @@ def _write_nowhere() -> None:
 
 
 def _cannot_write(reason: str) -> int:
-    print(f"nanobot: standard output cannot be written: {reason}", file=sys.stderr)
+    tell(f"nanobot: standard output cannot be written: {reason}", failed=True)
     return 1
 
 
 def _report(bug: Exception, args: argparse.Namespace) -> int:
     from nanobot.cli.bugs import noted
 
-    print(f"nanobot: this should not have happened ({type(bug).__name__}); {noted(bug, args)}", file=sys.stderr)
+    tell(f"nanobot: this should not have happened ({type(bug).__name__}); {noted(bug, args)}", failed=True)
     return 1

@@ -408,7 +408,7 @@ def _standard_input(*, beside: bool) -> str | None:
         return None
     if not stat.S_ISREG(mode) and not select.select([descriptor], [], [], _MOMENT)[0]:
         hint = " (without one: nanobot chat … < /dev/null)" if beside else ""
-        print(f"nanobot: waiting for the text on standard input{hint}", file=sys.stderr, flush=True)
+        tell(f"nanobot: waiting for the text on standard input{hint}", failed=True)
     data = sys.stdin.buffer.read(MOST_PIPED + 1)
     if len(data) > MOST_PIPED:
         raise UsageError(

@@ -71,7 +71,7 @@ def _checks(args: argparse.Namespace, loaded: "Loaded | ConfigError", language: 
     return [
         Check("doctor.python", machine.python),
         Check("doctor.terminal", lambda: machine.terminal(sys.stdout.encoding)),
-        Check("doctor.config", lambda: _look_at_config(path, loaded)),
+        Check("doctor.config", lambda: _look_at_config(args, path, loaded)),
         Check("doctor.workspace", lambda: _look_at_workspace(workspace)),
         Check("doctor.privacy", lambda: files.privacy((home.root, workspace))),
         Check("doctor.sessions", lambda: _look_at_sessions(workspace)),
@@ -107,7 +107,7 @@ def _garbled(path: "Path") -> str:
     return ""
 
 
-def _look_at_config(path: "Path", loaded: "Loaded | ConfigError") -> "Iterator[Finding]":
+def _look_at_config(args: argparse.Namespace, path: "Path", loaded: "Loaded | ConfigError") -> "Iterator[Finding]":
     from nanobot.config.describing import literal_secrets, unset_variables
     from nanobot.ops.checks import files
     from nanobot.ops.doctor import ok, problem, warning
@@ -119,7 +119,8 @@ def _look_at_config(path: "Path", loaded: "Loaded | ConfigError") -> "Iterator[F
         yield ok("doctor.config_none", path=path)
         return
     yield ok("doctor.config_ok", path=path)
-    if unset := unset_variables(loaded.root):
+    told = tuple(f"models.{name}." for name in _in_use(args, loaded))  # with the model, and what follows from it
+    if unset := [key for key in unset_variables(loaded.root) if not key.startswith(told)]:
         yield warning("doctor.config_unset", keys=", ".join(unset))
     yield from _look_at_idle_keys(loaded)
     yield from zone_findings(loaded)
@@ -195,18 +196,24 @@ def _look_at_memory(workspace: "Path", language: "Language") -> "Iterator[Findin
 def _look_at_model(args: argparse.Namespace, loaded: "Loaded | ConfigError") -> "Iterator[Finding]":
     from dataclasses import replace
 
-    from nanobot.config import chosen, presets
     from nanobot.ops.doctor import Verdict, warning
 
     if isinstance(loaded, ConfigError):
         yield warning("doctor.later")
         return
-    home = home_of(args)
-    known, first = presets(loaded.config, home), chosen(loaded.config, home)
-    for name in dict.fromkeys((first, *loaded.config.fallbacks)):
-        for finding in _look_at_preset(known[name]):
-            spare = name != first and finding.verdict is Verdict.PROBLEM  # the bot talks without it
+    for number, preset in enumerate(_in_use(args, loaded).values()):
+        for finding in _look_at_preset(preset):
+            spare = number > 0 and finding.verdict is Verdict.PROBLEM  # the bot talks without it
             yield replace(finding, verdict=Verdict.WARNING) if spare else finding
+
+
+def _in_use(args: argparse.Namespace, loaded: "Loaded") -> "dict[str, ModelPreset]":
+    """The preset that is asked first, and the fallbacks."""
+    from nanobot.config import chosen, presets
+
+    home = home_of(args)
+    known = presets(loaded.config, home)
+    return {name: known[name] for name in (chosen(loaded.config, home), *loaded.config.fallbacks)}
 
 
 def _look_at_preset(preset: "ModelPreset") -> "Iterable[Finding]":

@@ -1,7 +1,7 @@
 """`nanobot dream`: go through what was said lately, now; and what came of it before."""
 
 import argparse
-import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nanobot.cli.memory import add_history
@@ -51,19 +51,17 @@ async def _dream(config: "Config", args: argparse.Namespace) -> "Answer":
 
     language = language_here(config.language)
     try:
-        told = await ask(Workspace(config.workspace), __version__, "dream", [language], _tell)
+        told = await ask(Workspace(config.workspace), __version__, "dream", [language], partial(tell, failed=True))
     except NoGatewayError:
         from nanobot.app.alone import alone
         from nanobot.commands.dream import dream_at_shell
         from nanobot.store.lock import InUseError
 
         try:
-            async with alone(config, home_of(args)) as bot:
-                return await dream_at_shell(bot.keep.dream, bot.keep.archive.all_now, language, _tell)
+            async with alone(config, home_of(args), language, partial(tell, failed=True)) as bot:
+                return await dream_at_shell(
+                    bot.keep.dream, bot.keep.archive.all_now, language, partial(tell, failed=True)
+                )
         except InUseError as error:
             raise error.or_typed("/dream") from None
     return msgspec.convert(told, Answer)
-
-
-def _tell(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nanobot.cli.settings import config_of, home_of, language_here
@@ -111,7 +112,9 @@ def _opened(config: "Config", args: argparse.Namespace) -> "AbstractAsyncContext
             await ask(Workspace(config.workspace), __version__, "ready")
         except NoGatewayError:
             try:
-                async with alone(config, home_of(args)) as bot:
+                async with alone(
+                    config, home_of(args), language_here(config.language), partial(tell, failed=True)
+                ) as bot:
                     yield lambda words: forget_at_shell(bot.forgetting, words)
             except InUseError as error:
                 raise error.or_typed("" if args.scope else f"/forget {' '.join(args.words)}") from None

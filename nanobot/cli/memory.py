@@ -1,6 +1,7 @@
 """`nanobot memory`: what is remembered, why, and how to take changes of it back."""
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nanobot.cli.forget import add_forget
@@ -98,7 +99,7 @@ async def _here(config: "Config", args: argparse.Namespace, words: "Sequence[str
     from nanobot.store.lock import InUseError
 
     try:
-        async with alone(config, home_of(args)) as bot:
+        async with alone(config, home_of(args), language_here(config.language), partial(tell, failed=True)) as bot:
             return await bot.shell.do(words)
     except InUseError as error:
         if args.action not in _READING and args.words:

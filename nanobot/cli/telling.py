@@ -19,6 +19,8 @@ def tell(text: str, *, failed: bool = False) -> None:
     from nanobot.channels.terminal.clean import printable
 
     file = sys.stderr if failed else sys.stdout
+    if file is None:  # closed by whoever started us
+        return
     said = printable(text)
     if file.isatty():
         width = shutil.get_terminal_size().columns

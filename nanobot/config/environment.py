@@ -58,7 +58,10 @@ def _unset(node: Scalar, env: Mapping[str, str]) -> str:
     missing = next((found for found in named if found[1] not in env), None)
     if missing is None:
         return ""
-    return f"uses {missing[0]}, but the environment has no {missing[1]}: set it, or write the value here"
+    return (
+        f"uses {missing[0]}, but the environment has no {missing[1]}: set it in the shell that starts nanobot, "
+        "or write the value into that line"
+    )
 
 
 def _put(table: Table, kind: Section[Any] | MapOf[Any], path: list[str], place: Place, text: str) -> Table:

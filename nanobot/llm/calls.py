@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Literal
 
 from nanobot.llm.wire import ExtraFields, ExtraRoom, well_formed
@@ -69,12 +68,63 @@ _ANNOUNCED = 600
 """Characters of a text before a call that still announce it; behind a longer one it is an example."""
 
 
-@dataclass(slots=True)
+_SHORT = 64  # characters of arguments that are looked at as a whole, however often
+_TURNING = re.compile(r'\\.?|["{}\[\]]', re.DOTALL)
+
+
 class _Growing:
-    extra: ExtraFields
-    id: str = ""
-    name: str = ""
-    arguments: str = ""
+    """A call, put together from pieces: what is done for each of them does not grow with those before it."""
+
+    def __init__(self, extra: ExtraFields, call_id: str, name: str = "", arguments: str = "") -> None:
+        self.extra = extra
+        self.id = call_id
+        self.name = name
+        self._pieces = [arguments] if arguments else []
+        self._size = len(arguments)
+        self._read = 0  # pieces of which it is known how deep they lead
+        self._depth = 0
+        self._is_quoted = self._is_escaped = False
+
+    @property
+    def arguments(self) -> str:
+        return "".join(self._pieces)
+
+    @property
+    def has_arguments(self) -> bool:
+        return self._size > 0
+
+    @property
+    def stands_for_none(self) -> bool:
+        """Whether the arguments are an empty object so far."""
+        return self._size <= _SHORT and self.arguments.strip() == "{}"
+
+    def grow(self, piece: str) -> None:
+        if piece:
+            self._pieces.append(piece)
+            self._size += len(piece)
+
+    def forget_arguments(self) -> None:
+        self._pieces, self._size, self._read = [], 0, 0
+        self._depth, self._is_quoted, self._is_escaped = 0, False, False
+
+    def is_whole(self) -> bool:
+        """Whether the arguments are JSON already; they are read only where their brackets are closed."""
+        for piece in self._pieces[self._read :]:
+            self._follow(piece)
+        self._read = len(self._pieces)
+        return (self._size <= _SHORT or not (self._depth or self._is_quoted)) and _is_json(self.arguments)
+
+    def _follow(self, piece: str) -> None:
+        if self._is_escaped:
+            piece, self._is_escaped = piece[1:], False
+        for match in _TURNING.finditer(piece):
+            mark = match[0]
+            if mark == '"':
+                self._is_quoted = not self._is_quoted
+            elif mark[0] == "\\":
+                self._is_escaped = mark == "\\"
+            elif not self._is_quoted:
+                self._depth += 1 if mark in "{[" else -1
 
 
 class Calls:
@@ -119,7 +169,8 @@ class Calls:
             if call.name:
                 unique = _unique(well_formed(call.id), used)
                 used.add(unique)
-                arguments = call.arguments if call.arguments.strip() else "{}"
+                arguments = call.arguments
+                arguments = arguments if arguments.strip() else "{}"
                 calls.append(
                     ToolCall(unique, well_formed(call.name), well_formed(arguments), call.extra.whole() or None)
                 )
@@ -140,9 +191,9 @@ class Calls:
         call.id = call.id or call_id
         if name != call.name:  # some repeat the name in each piece, some send it in pieces
             call.name += name
-        if call.arguments.strip() == "{}" and arguments.lstrip().startswith("{"):
-            call.arguments = ""  # it stood for "none yet"
-        call.arguments += arguments
+        if call.stands_for_none and arguments.lstrip().startswith("{"):
+            call.forget_arguments()  # it stood for "none yet"
+        call.grow(arguments)
         return call
 
     def _growing(self, index: object, call_id: str, name: str) -> _Growing | None:
@@ -162,13 +213,13 @@ def _another(call: _Growing, call_id: str, name: str, arguments: str) -> bool:
     if not name:
         return False
     if name != call.name:
-        return bool(call.arguments) or bool(call.name and call_id and call.id and call_id != call.id)
-    if call.arguments.strip() == "{}" and call_id == call.id != "" and arguments.lstrip().startswith("{"):
+        return call.has_arguments or bool(call.name and call_id and call.id and call_id != call.id)
+    if call.stands_for_none and call_id == call.id != "" and arguments.lstrip().startswith("{"):
         return False
-    return bool(call.arguments) and _is_whole(call.arguments)
+    return call.has_arguments and call.is_whole()
 
 
-def _is_whole(arguments: str) -> bool:
+def _is_json(arguments: str) -> bool:
     try:
         json.loads(arguments)
     except (ValueError, RecursionError):

@@ -5,7 +5,7 @@ import hashlib
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -30,6 +30,8 @@ TEXT_BESIDE_CALLS = "text_beside_calls"  # the content beside tool calls must be
 REASONING_BACK = "reasoning_back"  # every assistant message must carry reasoning_content
 SIGNATURE_BACK = "signature_back"  # every step of tool calls must carry a thought signature
 NO_FIELDS = "no_fields"  # takes no field back that the protocol does not know
+
+TOLD_NO_TOOLS = "told:no_tools"  # a person who misses them has been told
 
 RETRIED = timedelta(hours=1)
 """What a person misses is tried again after this time: they may have set up their server meanwhile."""
@@ -313,11 +315,16 @@ class ModelDialects:
         clock: Clock,
         load: Callable[[], dict[str, dict[str, str]]] = dict,
         save: Callable[[dict[str, dict[str, str]]], None] = lambda _: None,
+        locked: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        """`load` and `save` keep, by endpoint, the traits and when each was learnt; both block and raise StoreError."""
+        """`load` and `save` keep, by endpoint, the traits and when each was learnt; both block and raise StoreError.
+
+        While one saves what it has loaded, `locked` keeps the others out.
+        """
         self._clock = clock
         self._load = load
         self._save = save
+        self._locked = locked
         self._saving = asyncio.Lock()
         try:
             self._kept = load()
@@ -352,8 +359,9 @@ class ModelDialects:
 
     def _merge(self, known: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
         """Save it with what is on disk by now; returns both."""
-        merged = _merged(self._load(), known)
-        self._save(merged)
+        with self._locked():
+            merged = _merged(self._load(), known)
+            self._save(merged)
         return merged
 
 

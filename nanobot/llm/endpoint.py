@@ -9,7 +9,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from nanobot.errors import LLMError
+from nanobot.errors import NEAR, LLMError
 from nanobot.llm.dialect import host_of
 from nanobot.llm.failures import failure, without_echo
 from nanobot.llm.wire import Json
@@ -157,7 +157,8 @@ class Connection:
         except (OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, anyio.EndOfStream, OSError) as error:
             cause = error.__cause__ or error
             detail, proxy = f"{type(cause).__name__}: {cause}", self._endpoint.proxy_variable
-            raise LLMError("proxy" if proxy else "network", detail, said=proxy) from error
+            near = NEAR if is_near(self._endpoint.base_url) else ""
+            raise LLMError("proxy" if proxy else "network", detail, said=proxy or near) from error
 
     def _make(self) -> "AsyncOpenAI":
         import httpx2

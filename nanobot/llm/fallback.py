@@ -87,29 +87,26 @@ class Fallback:
     async def complete(self, request: Request, stream: Stream) -> Reply:
         """Ask until one answers. If none does, raises the LLMError of the one that was asked first."""
         seen = Seen(stream)
-        first: LLMError | None = None
-        last: LLMError | None = None
+        failed: list[LLMError] = []
         too_small = 0
         for model in self._in_order():
             if model.info.context_window <= too_small:
                 continue
-            if last is not None:
+            if failed:
                 seen.restart()
-                seen.fallback(model.info.preset, last.kind)
+                seen.fallback(model.info.preset, failed[-1].kind)
             try:
                 reply = await model.complete(request, seen)
             except LLMError as error:
-                log.warning("%s failed: %s", model.info.preset, error)
+                failed.append(self._noted(model, error))
                 if error.kind == "filtered":
                     raise
                 if error.kind == "context":
                     too_small = max(too_small, model.info.context_window)
-                self._let_rest(model, error)
-                first, last = first or error, error
             else:
                 self._resting.pop(model.info.preset, None)
                 return reply
-        raise first or self._closed()
+        raise self._first_of(failed)
 
     def _in_order(self) -> Sequence[LLM]:
         """Those that are up, then those that were down; without those that asked to be left alone.
@@ -123,14 +120,29 @@ class Fallback:
         up = [model for model in usable if model not in down]
         return [*up, *(model for model in down if not self._resting[model.info.preset].asked_for)]
 
-    def _let_rest(self, model: LLM, error: LLMError) -> None:
+    def _noted(self, model: LLM, error: LLMError) -> LLMError:
+        """A failure, which says whose it is; the model is let rest if the next question would meet it as well."""
+        log.warning("%s failed: %s", model.info.preset, error)
+        error.model = error.model or model.info.preset
         if error.kind in _DOWN:
             seconds = min(error.retry_after or REST, LONGEST_REST)
             until = self._clock.monotonic() + seconds
             self._resting[model.info.preset] = _Rest(until, bool(error.retry_after), error)
+        return error
+
+    def _first_of(self, failed: Sequence[LLMError]) -> LLMError:
+        """The first failure, with the others and what is known of those that were not asked."""
+        if not failed:
+            return self._closed()
+        known = {error.model for error in failed}
+        failed[0].also = [*failed[1:], *(self._rest_of(preset) for preset in self._resting if preset not in known)]
+        return failed[0]
 
     def _closed(self) -> LLMError:
         """All asked to be left alone: the error of the one that opens first, with the time that is left."""
-        preset, rest = min(self._resting.items(), key=lambda item: item[1].until)
+        return self._rest_of(min(self._resting, key=lambda preset: self._resting[preset].until))
+
+    def _rest_of(self, preset: str) -> LLMError:
+        rest = self._resting[preset]
         left = rest.until - self._clock.monotonic()
-        return LLMError(rest.error.kind, rest.error.detail, retry_after=left, model=preset)
+        return LLMError(rest.error.kind, rest.error.detail, retry_after=left, model=preset, said=rest.error.said)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nanobot.errors import LLMError
 from nanobot.llm.answer import GrowingAnswer
-from nanobot.llm.dialect import NO_PICTURES, NO_TOOLS, ModelDialect, ModelDialects, endpoint_id, learnt
+from nanobot.llm.dialect import NO_PICTURES, NO_TOOLS, TOLD_NO_TOOLS, ModelDialect, ModelDialects, endpoint_id, learnt
 from nanobot.llm.endpoint import Connection, Endpoint
 from nanobot.llm.failures import failure
 from nanobot.llm.reasoning import Visible
@@ -37,7 +37,7 @@ GRACE = 2.0
 DRAIN = 0.1
 """Seconds for the end of the body behind [DONE], without which the connection cannot be used again."""
 
-_MISSED: Mapping[str, Lacking] = {NO_TOOLS: "tools", NO_PICTURES: "pictures"}
+_MISSED: Mapping[str, Lacking] = {TOLD_NO_TOOLS: "tools", NO_PICTURES: "pictures"}
 
 
 class OpenAIModel:
@@ -102,7 +102,7 @@ class OpenAIModel:
                     seen.waiting(wait, error.kind)
                     await self._clock.sleep(wait)
             else:
-                await self._remember(dialect, known, seen)
+                await self._remember(dialect, known, request, seen)
                 return self._with_extra(reply)
 
     async def _pictures(self, request: Request) -> Mapping[str, str]:
@@ -110,8 +110,13 @@ class OpenAIModel:
             return {}
         return await asyncio.to_thread(read_pictures, request, self._media)
 
-    async def _remember(self, dialect: ModelDialect, known: ModelDialect, seen: Seen) -> None:
-        """Keep the dialect that was understood, and tell the person what they will miss."""
+    async def _remember(self, dialect: ModelDialect, known: ModelDialect, request: Request, seen: Seen) -> None:
+        """Keep the dialect that was understood, and tell the person what they will miss.
+
+        What a dream or a summary has met first is told to the first person who would have had it.
+        """
+        if dialect.has(NO_TOOLS) and request.turn and request.tools:
+            dialect = dialect.knowing(TOLD_NO_TOOLS)
         for trait in await self._dialects.keep(dialect, known):
             log.info("%s: learnt from a refusal: %s", self._info.preset, trait)
             if trait in _MISSED:

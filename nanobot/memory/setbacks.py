@@ -29,6 +29,9 @@ _OF_THE_MODEL: tuple[LLMErrorKind, ...] = (
 )  # fmt: skip
 """Failures that do not depend on what is asked: other sessions would meet them, too."""
 
+_OUTAGES: tuple[LLMErrorKind, ...] = ("network", "proxy")
+"""Failures of the way to the model: it has not said anything of what it was to summarise."""
+
 _CAUSES: Mapping[LLMErrorKind, str] = {
     "auth": "no_access",
     "unset": "no_access",
@@ -77,6 +80,7 @@ class Setbacks:
         self._last: SummaryFailure | None = None  # None: not read yet
         self._counts: dict[str, int] = {}
         self._useless: dict[str, int] = {}
+        self._outages: dict[str, int] = {}  # tries in a row that did not reach the model
         self._until: dict[str, float] = {}  # of sessions, and under "" of the model
         self._kinds: dict[str, LLMErrorKind] = {}
 
@@ -90,7 +94,7 @@ class Setbacks:
     async def add(self, session: str, error: LLMError) -> float | None:
         """Count a failure; seconds to wait before the next try, None if that is for another time.
 
-        To be told when to come again is no failure.
+        To be told when to come again is no failure, nor is it one of the model not to be reached.
         """
         self._kinds[session] = error.kind
         if error.kind in _OF_THE_MODEL:
@@ -108,13 +112,25 @@ class Setbacks:
         if asked_for > LONGEST_WAIT:
             self._leave_alone(session, max(asked_for, LEFT_ALONE))
             return None
+        if error.kind in _OUTAGES:
+            return self._wait_out(session)
         count = self._counts[session] = self._counts.get(session, before) + 1
         return max(asked_for, WAITS[count - 1]) if count <= len(WAITS) else 0.0
+
+    def _wait_out(self, session: str) -> float | None:
+        """Seconds until the model may be reached again. What is owed stays owed, however long that takes."""
+        count = self._outages[session] = self._outages.get(session, 0) + 1
+        if count <= len(WAITS):
+            return WAITS[count - 1]
+        del self._outages[session]
+        self._leave_alone(session, LEFT_ALONE)
+        return None
 
     async def clear(self, session: str) -> None:
         """Something went well."""
         for name in (session, ""):
             self._counts.pop(name, None)
+            self._outages.pop(name, None)
             self._until.pop(name, None)
             self._kinds.pop(name, None)
         last = await self._read()

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 
 log = logging.getLogger(__name__)
@@ -35,4 +35,4 @@ class SystemClock:
             return get_localzone()
         except (KeyError, ValueError, OSError) as error:  # a TZ such as EST5EDT4, a broken /etc/localtime
             log.warning("The machine's time zone has no name that is known: %s; set `timezone` in config.yaml", error)
-            return None
+            return None if time.timezone or time.daylight else UTC  # what the C library does not know, it tells so

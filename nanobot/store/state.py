@@ -1,15 +1,20 @@
 """A small JSON file that the program keeps for itself."""
 
+import fcntl
 import json
 import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from nanobot.errors import StoreError
-from nanobot.store.private import write_private
+from nanobot.store.private import private_folder, write_private
 from nanobot.store.text import check_regular
+from nanobot.workspace import PRIVATE_FILE
 
 _log = logging.getLogger(__name__)
 
@@ -33,6 +38,25 @@ def read_state(path: Path, kind: type[T], otherwise: T) -> T:
         return otherwise
     except OSError as error:
         raise StoreError(f"{path} could not be read: {error.strerror or error}") from error
+
+
+@contextmanager
+def locked_state(path: Path) -> Iterator[None]:
+    """Keep other processes out that read the file and write it back; where locks do not work, nobody is kept out.
+
+    Blocks until they have done so. Raises StoreError if the folder cannot be written.
+    """
+    try:
+        private_folder(path.parent)
+        descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+    except OSError as error:
+        raise StoreError(f"{path}.lock could not be opened: {error.strerror or error}") from error
+    try:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def write_state(path: Path, content: object) -> None:

@@ -8,7 +8,7 @@ from nanobot.channels.terminal.choices import chosen, refusal
 from nanobot.channels.terminal.dialogue import Dialogue
 from nanobot.channels.terminal.person import at
 from nanobot.channels.terminal.screen import Piece
-from nanobot.messages import Attachment, Button, OutboundMessage, Progress, ProgressKind
+from nanobot.messages import Attachment, Button, OutboundMessage, Progress, ProgressKind, Stats
 from tests.fakes.talker import CHOICES, english
 
 HERE = at("test")
@@ -253,3 +253,11 @@ def test_a_first_letter_that_two_labels_share_chooses_neither() -> None:
 def test_who_cannot_be_asked_refuses() -> None:
     assert refusal(CHOICES).value == "no"
     assert refusal([Button("Yes", "1"), Button("Never", "2")]).value == "2"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "footer"), [((12, 3), "12 tokens read, 3 written · 1.5 s · big"), ((0, 0), "1.5 s · big")]
+)
+def test_of_an_endpoint_that_counts_nothing_no_tokens_are_told(tokens: tuple[int, int], footer: str) -> None:
+    answer = OutboundMessage(id="a", address=HERE, text="Hi.", stats=Stats(*tokens, 1.5, "big"))
+    assert Dialogue(HERE, english).message(answer)[-1] == Piece(footer, "footer")

@@ -144,7 +144,7 @@ def test_what_a_tool_printed_is_folded_and_shown_as_a_whole_on_demand(folder: Pa
         pane.wait_for(r"^>$")
         pane.say("list")
         screen = pane.wait_for(r"Thirty files\.")
-        assert "  file 3\n  … 22 more lines; Ctrl-O shows all\n  file 26" in screen
+        assert "  file 3\n  … 22 more lines; Ctrl-O or /output shows all\n  file 26" in screen
         pane.type("half a li")
         pane.press("C-o")
         pane.wait_for(r"^file 0\n(.|\n)*^file 15\n(.|\n)*^file 29\n(.|\n)*^> half a li$")

@@ -468,7 +468,12 @@ def test_a_key_whose_variable_is_not_set_is_named(home: Path, capsys: pytest.Cap
     assert main(["doctor"]) == 1
     told = capsys.readouterr().out
     assert "The key of the model is missing" in told
-    assert "the environment has no NO_SUCH_KEY_HERE" in told
+    assert told.count("NO_SUCH_KEY_HERE") == 2, "in one sentence: how it is used, and that it is not there"
+    assert "models.main.api_key: the variable" not in told
+    models["spare"] = {**models["main"], "api_key": "${NO_SPARE_KEY}"}
+    (home / "config.yaml").write_text(json.dumps({"models": models, "model": "main"}), encoding="utf-8")
+    assert main(["doctor"]) == 1
+    assert "models.spare.api_key: the variable" in capsys.readouterr().out, "no other check looks at that one"
 
 
 def test_what_others_can_read_is_counted_once(home: Path, tmp_path: Path) -> None:

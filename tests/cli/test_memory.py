@@ -2,7 +2,10 @@
 
 import asyncio
 import json
+import os
+import signal
 import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,6 +14,7 @@ import pytest
 from nanobot.cli import main
 from nanobot.store.lock import WorkspaceLock
 from nanobot.store.sessions import SessionManager
+from nanobot.tools.process import MARK
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
 from tests.fakes.gateway import NANOBOT, NOBODY, ROOT, GatewayProcess, configure, nanobot
@@ -212,3 +216,27 @@ async def test_what_could_not_be_summarised_is_no_success_and_waits_until_it_is(
 
 def _heads(workspace: Workspace) -> list[tuple[str, str]]:
     return sorted((path.name, path.read_text()) for path in (workspace.versions / "refs" / "heads").rglob("*"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a command is known by its mark in /proc")
+@pytest.mark.parametrize("words", [("memory", "show"), ("dream",)])
+def test_a_command_that_a_killed_process_left_is_ended_and_told(
+    shell: Shell, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    shell.workspace.state.mkdir(parents=True)
+    mark = "command_t1_a"
+    (shell.workspace.state / mark).touch()
+    with subprocess.Popen(
+        ["/bin/sh", "-c", "echo begun; read word; echo on"],
+        env={**os.environ, MARK: mark},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as left:
+        assert left.stdout
+        left.stdout.readline()
+        main(list(words))
+        assert left.wait(20) == -signal.SIGTERM
+    assert "A command that I had started before I was cut off was still running; I have ended it." in (
+        capsys.readouterr().err
+    )

@@ -336,3 +336,13 @@ def test_no_text_surprises_whoever_looks_for_calls(text: str) -> None:
     assert not written_calls(text, ())
     assert announced_call(text, TOOLS) in (None, "bare", "fenced")
     assert may_be_call(text) in (None, True, False)
+
+
+def test_arguments_in_very_many_pieces_that_each_repeat_the_name_are_put_together() -> None:
+    text = json.dumps({"content": 'a "quoted" }{ \\\\ line\n' * 15_000})
+    calls = Calls(ExtraRoom())
+    for start in range(0, len(text), 10):
+        calls.add([{"index": 0, "id": "c", "function": {"name": "write", "arguments": text[start : start + 10]}}])
+    calls.add([{"index": 0, "id": "d", "function": {"name": "write", "arguments": "{}"}}])
+    first, second = calls.finished(())
+    assert (first.arguments, second.arguments) == (text, "{}")

@@ -1,8 +1,11 @@
 """The dialect of an endpoint: what a refusal teaches, and that a request in the dialect is taken."""
 
+import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ from nanobot.llm.openai import OpenAIModel
 from nanobot.llm.wire import MAX_EXTRA, NO_TOOLS, READ_ON, UNANSWERED, ExtraFields, ExtraRoom, messages_to_wire
 from nanobot.messages import Attachment
 from nanobot.ports import ModelInfo, Reply, Request, ToolSpec
-from nanobot.store.state import read_state, write_state
+from nanobot.store.state import locked_state, read_state, write_state
 from nanobot.transcript import Message, ToolCall
 from tests.fakes.bot import ADDRESS, Bot
 from tests.fakes.clock import FakeClock
@@ -279,8 +282,8 @@ class TestLacking:
         async with served(Personality("toolless", (no_tools(words, status),))) as server:
             model = make_model(server.base_url, attempts=1)
             server.will(say("Hello."), say("Again."))
-            assert (await model.complete(Request([*foreign(), said("hi")], [LOOK]), watcher)).text == "Hello."
-            assert (await model.complete(Request([SYSTEM, said("hi")], [LOOK]), watcher)).text == "Again."
+            assert (await model.complete(Request([*foreign(), said("hi")], [LOOK], turn="t"), watcher)).text == "Hello."
+            assert (await model.complete(Request([SYSTEM, said("hi")], [LOOK], turn="t"), watcher)).text == "Again."
         assert watcher.lacking == ["tools"]
         assert not model.info.tools
         assert len(server.refused) == 1
@@ -475,12 +478,25 @@ class TestMemory:
         async with served(Personality("both", (*NO_SYSTEM.rules, no_tools()))) as server:
             for refused in (2, 2, 3):
                 model = self.make(server, clock, tmp_path, kept)
-                await model.complete(Request([SYSTEM, said("hi")], [LOOK]), watcher)
+                await model.complete(Request([SYSTEM, said("hi")], [LOOK], turn="t"), watcher)
                 await model.aclose()
                 assert len(server.refused) == refused
                 if len(server.taken) == 2:
                     clock.set(clock.now() + timedelta(hours=2))  # tools are tried again, the form is not
         assert watcher.lacking == ["tools"], "said once, not each time it is learnt again"
+
+    async def test_a_person_hears_it_also_if_a_dream_or_a_summary_met_it_first(
+        self, clock: FakeClock, tmp_path: Path, watcher: Watcher
+    ) -> None:
+        kept: dict[str, dict[str, str]] = {}
+        async with served(Personality("toolless", (no_tools(),))) as server:
+            for turn, tools, lacking in (("", [LOOK], []), ("t1", [], []), ("t2", [LOOK], ["tools"])):
+                for _ in range(2):
+                    model = self.make(server, clock, tmp_path, kept)
+                    await model.complete(Request([said("hi")], tools, turn=turn), watcher if turn else Watcher())
+                    await model.aclose()
+                assert watcher.lacking == lacking
+            assert len(server.refused) == 1
 
     async def test_what_did_not_help_is_not_remembered(
         self, clock: FakeClock, tmp_path: Path, watcher: Watcher, server: FakeOpenAI
@@ -509,6 +525,31 @@ class TestMemory:
         assert other.of("http://h/v1", "a").has(traits.NO_SYSTEM)
         for model, trait in (("a", traits.NO_SYSTEM), ("b", traits.SHORT_IDS)):
             assert ModelDialects(clock, load, save).of("http://h/v1", model).has(trait)
+
+    async def test_processes_that_learn_at_the_same_moment_lose_nothing(self, clock: FakeClock, tmp_path: Path) -> None:
+        path, pause = tmp_path / "state" / "endpoints.json", [0.0]
+
+        def load() -> dict[str, dict[str, str]]:
+            kept = read_state(path, dict[str, dict[str, str]], {})
+            if pause[0]:
+                time.sleep(pause[0])  # meanwhile the others would read the same
+            return kept
+
+        processes = [
+            ModelDialects(clock, load, partial(write_state, path), partial(locked_state, path)) for _ in range(5)
+        ]
+
+        async def learn(process: ModelDialects, model: str) -> None:
+            before = process.of("http://h/v1", model)
+            await process.keep(before.knowing(traits.NO_SYSTEM), before)
+
+        pause[0] = 0.02
+        async with asyncio.TaskGroup() as tasks:
+            for number, process in enumerate(processes):
+                tasks.create_task(learn(process, str(number)))
+        pause[0] = 0.0
+        after = ModelDialects(clock, load)
+        assert all(after.of("http://h/v1", str(number)).has(traits.NO_SYSTEM) for number in range(5))
 
     def test_what_is_known_is_read_once_and_before_the_first_question(self, clock: FakeClock) -> None:
         reads: list[str] = []

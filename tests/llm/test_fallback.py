@@ -14,6 +14,7 @@ from nanobot.errors import ConfigError, LLMError, LLMErrorKind
 from nanobot.llm.fallback import LONGEST_REST, REST, Fallback, UnsetModel
 from nanobot.ports import ModelInfo, Reply, Request, Stream
 from nanobot.workspace import Home, Workspace
+from tests.fakes.bot import Bot
 from tests.fakes.clock import FakeClock
 from tests.llm.watching import Watcher, question
 
@@ -89,6 +90,36 @@ async def test_if_all_fail_the_first_failure_is_told(clock: FakeClock, watcher: 
         await Fallback(models, clock).complete(question(), watcher)
     assert caught.value.kind == "quota"
     assert watcher.fallbacks == [("cheap", "quota"), ("local", "network")]
+    assert [(other.model, other.kind) for other in caught.value.also] == [("cheap", "network"), ("local", "engine")]
+
+
+async def test_one_that_asked_to_be_left_alone_is_named_beside_the_one_that_fails(
+    clock: FakeClock, watcher: Watcher
+) -> None:
+    main, cheap = Model("main", error("quota", retry_after=300.0)), Model("cheap", "here", error("auth"))
+    fallback = Fallback([main, cheap], clock)
+    await fallback.complete(question(), watcher)
+    with pytest.raises(LLMError) as caught:
+        await fallback.complete(question(), watcher)
+    assert (caught.value.model, caught.value.kind) == ("cheap", "auth")
+    assert [(other.model, other.kind) for other in caught.value.also] == [("main", "quota")]
+
+
+async def test_a_person_hears_what_is_wrong_with_each_of_them(clock: FakeClock, tmp_path: Path) -> None:
+    models = [Model("main", error("quota")), Model("cheap", error("auth"))]
+    async with Bot(tmp_path, Fallback(models, clock)).running() as bot:
+        said = await bot.ask("hi")
+    assert said.failed
+    assert "The account behind main has used up" in said.text
+    assert "Nor did another model answer: The endpoint of cheap refuses the key." in said.text
+
+
+async def test_why_the_second_try_of_a_broken_answer_failed_is_told(clock: FakeClock, tmp_path: Path) -> None:
+    broken = LLMError("rate_limit", partial="One, two,", model="main", retry_after=300.0)
+    async with Bot(tmp_path, Fallback([Model("main", broken)], clock)).running() as bot:
+        said = await bot.ask("count")
+    assert said.text.startswith("One, two,\n\n[cut off here")
+    assert "[I asked again, and that failed: main has had too many requests" in said.text
 
 
 async def test_one_that_said_how_long_it_is_closed_is_not_asked_meanwhile(clock: FakeClock, watcher: Watcher) -> None:

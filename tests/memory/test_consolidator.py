@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from nanobot.agent.background import Background
 from nanobot.authority import Origin, Scope
-from nanobot.errors import LLMError, StoreError
+from nanobot.errors import LLMError, LLMErrorKind, StoreError
 from nanobot.memory.secrets import REDACTED
 from nanobot.memory.setbacks import LEFT_ALONE, Setback, Setbacks
 from nanobot.messages import Quote
@@ -691,3 +691,20 @@ async def test_a_model_that_cannot_be_used_is_no_reason_to_give_up(tmp_path: Pat
     place = Place(tmp_path, ScriptedLLM(says("- the bike is teal-4711")))
     assert (await place.consolidator.archive(KEY, "", patient=False)).is_whole
     assert (await DreamFiles(place.workspace).summary_failure()).kind == ""
+
+
+@pytest.mark.parametrize("kind", ["network", "proxy"])
+async def test_an_outage_of_the_network_is_waited_out_and_everything_summarised(
+    tmp_path: Path, kind: LLMErrorKind
+) -> None:
+    llm = ScriptedLLM(*[LLMError(kind)] * 9, GOOD)
+    place = Place(tmp_path, llm)
+    await place.say("tea", "the standup")
+    for _ in range(3):
+        assert await place.consolidator.archive_rested(LATER) == 0
+        assert place.consolidator.setback(KEY) == Setback(kind, LEFT_ALONE)
+        assert await place.consolidator.archive_rested(LATER) == 0
+        place.clock.advance(LEFT_ALONE)
+    assert len(llm.requests) == 9, "three tries, then it is left alone"
+    assert await place.consolidator.archive_rested(LATER) == 1
+    assert [e.raw for e in await place.episodes()] == [False]

@@ -47,3 +47,15 @@ def test_a_zone_without_a_name_is_told_by_its_offset(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(tzlocal, "get_localzone", unknown)
 
     assert SystemClock().now().utcoffset() == datetime.now().astimezone().utcoffset()
+
+
+@pytest.mark.parametrize(("variable", "zone"), [("Nonsense", "UTC"), ("EST5EDT4,M3.2.0,M11.1.0", "E")])
+def test_a_variable_that_is_no_zone_gives_utc_and_a_rule_counts(variable: str, zone: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", variable)
+        patch.setattr("tzlocal.unix._cache_tz", None)
+        time.tzset()
+        now = SystemClock().now()
+        assert str(now.tzinfo).startswith(zone)
+        assert now.utcoffset() == datetime.now().astimezone().utcoffset()
+    time.tzset()

@@ -199,8 +199,9 @@ class Dialogue:
         return _markdown(rest)
 
     def _footer(self, stats: Stats) -> str:
+        """What it cost; of an endpoint that does not say how much was read and written, nothing is made up."""
         return self.say(
-            "footer",
+            "footer" if stats.input_tokens or stats.output_tokens else "footer_uncounted",
             input=f"{stats.input_tokens:,}",
             output=f"{stats.output_tokens:,}",
             seconds=f"{stats.seconds:.1f}",
