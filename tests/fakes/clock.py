@@ -10,28 +10,34 @@ class FakeClock:
     """Time that a test owns.
 
     Whoever sleeps wakes when the test calls `advance`. With `instant=True` nobody waits:
-    each sleep moves the time on and returns at once (not for code that watches deadlines
-    by sleeping beside its work: there every deadline would pass at once).
+    each sleep of at most `longest` seconds moves the time on and returns at once (code that
+    watches deadlines by sleeping beside its work needs it: else every deadline would pass at once).
     `slept` holds every sleep that was asked for, in seconds.
     """
 
-    def __init__(self, now: datetime = START, *, instant: bool = False) -> None:
+    def __init__(self, now: datetime = START, *, instant: bool = False, longest: float = float("inf")) -> None:
         self.slept: list[float] = []
         self._start = now
         self._elapsed = 0.0
         self._instant = instant
+        self._longest = longest
         self._sleepers: list[tuple[float, asyncio.Event]] = []
         self._someone_sleeps = asyncio.Event()
 
     def now(self) -> datetime:
         return self._start + timedelta(seconds=self._elapsed)
 
+    @property
+    def asleep(self) -> int:
+        """How many wait for their time to come."""
+        return len(self._sleepers)
+
     def monotonic(self) -> float:
         return self._elapsed
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
-        if self._instant or seconds <= 0:
+        if (self._instant and seconds <= self._longest) or seconds <= 0:
             self._elapsed += max(seconds, 0.0)
             await asyncio.sleep(0)
             return

@@ -5,6 +5,7 @@ import json
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,7 +39,7 @@ class Call:
 class Fault:
     """What happens to the next requests that fit, instead of (or, if `accepted`, after) what they ask for.
 
-    `status` 0 breaks the connection, None never answers.
+    `status` 0 breaks the connection, None never answers; a file with `trickles` comes byte by byte, never to its end.
     """
 
     method: str
@@ -48,6 +49,7 @@ class Fault:
     body: Json | str = "<html>bad gateway</html>"
     headers: dict[str, str] = field(default_factory=dict)
     accepted: bool = False
+    trickles: bool = False
 
     def fits(self, call: Call) -> bool:
         return self.times > 0 and self.method in ("*", call.method) and re.search(self.path, call.path) is not None
@@ -338,7 +340,7 @@ class Rest:
         self.changed()
         if fault:
             fault.times -= 1
-            return await _misbehave(fault, request)
+            return await (_trickle(request) if fault.trickles else _misbehave(fault, request))
         content = self.world.files.get(request.path)
         return web.Response(body=content) if content is not None else web.Response(status=404)
 
@@ -353,6 +355,16 @@ def _json(status: int, body: Any, headers: dict[str, str] | None = None) -> web.
         body=json.dumps(body).encode(),
         headers={"Content-Type": "application/json", "Via": "1.1 google"} | (headers or {}),
     )
+
+
+async def _trickle(request: web.Request) -> web.StreamResponse:
+    answer = web.StreamResponse()
+    await answer.prepare(request)
+    with suppress(ConnectionError):
+        while True:
+            await answer.write(b"x")
+            await asyncio.sleep(0.01)
+    return answer
 
 
 async def _misbehave(fault: Fault, request: web.Request) -> web.StreamResponse:

@@ -339,8 +339,7 @@ class Hearing:
         """The files that came along, and sentences about those that did not arrive. An edit brings none."""
         if heard.id.mark not in ("", BY_BOT):
             return [], []
-        scope, attached = admission.authority.scope, files_of(heard.message)
-        fetched = [await self._ears.downloads.fetch(file, scope, language) for file in attached]
+        fetched = await self._ears.downloads.fetch(files_of(heard.message), admission.authority.scope, language)
         files = [file for file in fetched if isinstance(file, Attachment)]
         return files, [excuse for excuse in fetched if isinstance(excuse, str)]
 

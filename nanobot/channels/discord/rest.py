@@ -7,7 +7,7 @@ know at once what came of a request.
 
 import json
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +56,11 @@ class Rest:
                 "POST", path, SECONDS + os.fstat(content.fileno()).st_size / SLOWEST_UPLOAD, data=form
             )
 
-    async def fetch(self, url: str, most: int) -> AsyncIterator[bytes]:
-        """The content of a file on Discord's CDN, at most so many bytes. Raises a DeliveryError."""
+    async def fetch(self, url: str, most: int) -> AsyncGenerator[bytes]:
+        """The content of a file on Discord's CDN, at most so many bytes. Raises a DeliveryError.
+
+        Only silence ends it here; how long all of it may take is for whoever fetches it.
+        """
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=SECONDS, sock_read=SECONDS)
         size = 0
         try:

@@ -1,18 +1,19 @@
 """Fetches the files that people send."""
 
-import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing
+from functools import partial
 
 import httpx
 
 from nanobot.authority import Scope
+from nanobot.channels.fetching import PLACES, SIDE_BY_SIDE, Fetcher, at_most
 from nanobot.channels.platform import UnreachableError
 from nanobot.channels.telegram.api import Api, tls
 from nanobot.channels.telegram.arriving import Arriving
 from nanobot.channels.telegram.failures import TooLargeError
-from nanobot.channels.telegram.limit import at_most
+from nanobot.errors import NanobotError
 from nanobot.messages import Attachment
 from nanobot.ports import Clock, Media
 
@@ -26,10 +27,7 @@ OWN_LIMIT = 2000 * MB
 """Bytes that a server of one's own gives out."""
 
 _PAUSES = (1.0, 4.0, None)
-_PATIENCE = 60.0
-_SLOWEST = 100_000  # bytes a second
 _SILENCE = 30.0  # seconds without a byte
-_AT_ONCE = 8
 _PIECE = 1 << 18
 
 
@@ -44,23 +42,18 @@ class Downloads:
         self._client = httpx.AsyncClient(
             proxy=api.access.proxy,
             timeout=httpx.Timeout(None, connect=_SILENCE),  # what is silent is watched by our own clock
-            limits=httpx.Limits(max_connections=_AT_ONCE),
+            limits=httpx.Limits(max_connections=PLACES * SIDE_BY_SIDE),
             verify=tls(),
         )
-        self._places = asyncio.Semaphore(_AT_ONCE)
+        self._fetcher = Fetcher(clock)
 
-    async def fetch(self, scope: Scope, file: Arriving) -> Attachment:
-        """Keep a file. Raises TooLargeError, DeliveryError if it does not come in some tries and in time, StoreError.
-
-        The time is for all tries together, and begins when there is a place: whoever waits in the chat waits as long.
-        """
-        if file.size > self.limit:
-            raise TooLargeError(f"{file.name} has {file.size} bytes")
-        try:
-            async with self._places, at_most(self._clock, _PATIENCE + file.size / _SLOWEST):
-                return await self._in_some_tries(scope, file)
-        except TimeoutError as error:
-            raise UnreachableError(f"{file.name} did not come in time", may_have_arrived=False) from error
+    async def fetch(self, scope: Scope, files: Sequence[Arriving]) -> Sequence[Attachment | NanobotError]:
+        """Keep the files of a message; what came of each: a TooLargeError, another DeliveryError, a StoreError."""
+        largest = self.limit
+        wanted = [file for file in files if file.size <= largest]
+        fetches = [partial(self._in_some_tries, scope, file) for file in wanted]
+        fetched = iter(await self._fetcher.fetch(sum(file.size for file in wanted), fetches))
+        return [next(fetched) if file.size <= largest else _too_large(file) for file in files]
 
     async def _in_some_tries(self, scope: Scope, file: Arriving) -> Attachment:
         for pause in _PAUSES:
@@ -114,3 +107,7 @@ class Downloads:
             raise UnreachableError(f"nothing came for {_SILENCE:.0f} s", may_have_arrived=False) from None
         except httpx.HTTPError as error:
             raise UnreachableError(f"the file broke off: {type(error).__name__}", may_have_arrived=False) from None
+
+
+def _too_large(file: Arriving) -> TooLargeError:
+    return TooLargeError(f"{file.name} has {file.size} bytes")

@@ -10,7 +10,7 @@ from nanobot.channels.access import Admission, Contact, Meant
 from nanobot.channels.telegram.addressed import meant, own_words
 from nanobot.channels.telegram.answers import Answers
 from nanobot.channels.telegram.arriving import files_in
-from nanobot.channels.telegram.contents import Contents
+from nanobot.channels.telegram.contents import Content, Contents
 from nanobot.channels.telegram.described import described
 from nanobot.channels.telegram.downloads import Downloads
 from nanobot.channels.telegram.ids import inbound_id
@@ -39,15 +39,18 @@ class Hearing:
 
     async def said(self, messages: Sequence[Message]) -> None:
         """Publish a message, or the pictures of an album as one. Service messages are none."""
-        first = messages[0]
         if not any(map(_has_content, messages)):
             return
         admission = await self.admission(messages)
         if admission is None:
             return
         content = await self._contents.of(messages, admission)
-        if content is None:
-            return
+        if content is not None:
+            await self._publish_said(messages, admission, content)
+        self._contents.published(messages, admission)
+
+    async def _publish_said(self, messages: Sequence[Message], admission: Admission, content: Content) -> None:
+        first = messages[0]
         await self._publish(
             InboundMessage(
                 id=inbound_id(first.chat_id, first.message_id),

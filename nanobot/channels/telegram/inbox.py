@@ -12,7 +12,7 @@ from nanobot.channels.telegram.albums import Albums
 from nanobot.channels.telegram.api import Api, Json
 from nanobot.channels.telegram.hearing import Hearing
 from nanobot.channels.telegram.joining import Joining
-from nanobot.channels.telegram.limit import back_off
+from nanobot.channels.telegram.line import back_off
 from nanobot.channels.telegram.moved import Moved
 from nanobot.channels.telegram.presses import Presses
 from nanobot.errors import StoreError

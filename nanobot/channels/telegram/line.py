@@ -7,10 +7,10 @@ from typing import TypeVar
 
 from telegram.error import Conflict, RetryAfter, TelegramError
 
+from nanobot.channels.fetching import at_most
 from nanobot.channels.platform import NOT_YET, PlatformStatus, RefusedTokenError
 from nanobot.channels.telegram.api import Api
 from nanobot.channels.telegram.failures import is_refused_token, seconds
-from nanobot.channels.telegram.limit import at_most, back_off
 from nanobot.channels.trouble import obstacle_of
 from nanobot.ports import Clock
 from nanobot.ports.gateway import Obstacle
@@ -19,7 +19,13 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+LONGEST_PAUSE = 30.0
 _CONFLICT_PAUSE = 5.0
+
+
+def back_off(failed: int) -> float:
+    """Seconds after so many failures in a row: 1, 2, 4, and so on to half a minute."""
+    return min(LONGEST_PAUSE, 2.0 ** min(failed - 1, 10))
 
 
 class Line:

@@ -3,8 +3,8 @@
 from contextlib import suppress
 from functools import partial
 
+from nanobot.channels.fetching import at_most
 from nanobot.channels.telegram.api import Api, Json
-from nanobot.channels.telegram.limit import at_most
 from nanobot.channels.telegram.line import Line
 from nanobot.channels.telegram.pending import PendingUpdates
 from nanobot.ports import Clock

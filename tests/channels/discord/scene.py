@@ -37,7 +37,7 @@ class Scene:
     discord: FakeDiscord
     root: Path
     listening: Listening = "mention"
-    clock: FakeClock = field(default_factory=lambda: FakeClock(datetime.now(UTC), instant=True))
+    clock: FakeClock = field(default_factory=lambda: FakeClock(datetime.now(UTC), instant=True, longest=30.0))
     catch_up: CatchUp = field(default_factory=CatchUp)
     heartbeat_timeout: float = 60.0
     store_all: bool = False

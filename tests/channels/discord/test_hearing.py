@@ -144,6 +144,23 @@ async def test_who_sends_nothing_but_a_file_that_does_not_arrive_is_told_so(scen
     assert "big.bin" in scene.heard[0].text
 
 
+async def test_a_file_that_trickles_is_given_up_and_the_others_come_along(scene: Scene) -> None:
+    scene.discord.fail(Fault("GET", r"/attachments/.*slow\.bin", times=9, trickles=True))
+    files = [("slow.bin", b"1", None), ("quick.txt", b"whole", "text/plain")]
+
+    async with scene.running():
+        scene.discord.says(scene.ada, scene.discord.dm(scene.ada), "look", files=files)
+        await scene.discord.until(lambda: len([call for call in scene.discord.calls if "/att" in call.path]) == 2)
+        while scene.clock.asleep > 1:  # noqa: ASYNC110  the disk tells nobody
+            await asyncio.sleep(0.005)
+        scene.clock.advance(61)
+        heard = await scene.hears()
+
+    assert [scene.media.path(file).read_bytes() for file in heard.files] == [b"whole"]
+    assert heard.text.startswith("look")
+    assert "slow.bin" in heard.text
+
+
 async def test_stickers_polls_and_cards_are_told_in_words(scene: Scene) -> None:
     room = scene.discord.dm(scene.ada)
     poll = {

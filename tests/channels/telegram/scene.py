@@ -78,6 +78,7 @@ class Scene:
         self.proxy: str | None = None
         self.token = telegram.token
         self.full = False
+        self.refused = 0
         self.commands: Sequence[MenuCommand] = ()
         self.configured = Configured(
             owners=[str(OWNER)],
@@ -132,6 +133,7 @@ class Scene:
 
     async def publish(self, message: InboundMessage) -> None:
         if self.full:
+            self.refused += 1
             raise StoreError("no room")
         await self.spool.publish(message)
 

@@ -1,5 +1,6 @@
 """Pictures, documents, voice and albums: kept where they belong, or answered at once."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from nanobot.errors import LLMError
 from nanobot.messages import Quote
 from nanobot.workspace import folder_of
 from tests.channels.telegram.scene import GARDEN, OWNER, Ears, Scene
-from tests.fakes.telegram_faults import Fault, cut, fails, hang, refuses
+from tests.fakes.telegram_faults import Fault, cut, fails, hang, refuses, trickle
 from tests.fakes.telegram_server import FakeTelegram
 
 
@@ -260,3 +261,46 @@ async def test_what_can_be_had_of_an_album_is_heard_the_rest_is_told(scene: Scen
     assert heard.text == "[1/2] one\n[2/2] two\n[a file came with this, film.mkv, and could not be had]"
     assert len(heard.files) == 1
     assert "film.mkv" in told.text
+
+
+async def test_an_album_that_trickles_is_given_up_as_one_and_told_once(scene: Scene, telegram: FakeTelegram) -> None:
+    telegram.will("file", *[trickle()] * 6)
+    scene.owner().sends_album(["look", "", "", "", "", ""])
+
+    async with scene.listening():
+        await scene.until(lambda: len(telegram.made("file")) == 3)
+        began = scene.clock.monotonic()
+        told = await scene.passing(scene.says(), tick=1)
+        heard = await scene.hears()
+        await scene.nothing_more()
+
+    assert scene.clock.monotonic() - began < 90
+    assert "photo.jpg" in told.text
+    assert heard.text.startswith("look")
+    assert heard.files == ()
+
+
+async def test_what_was_fetched_is_kept_while_the_disk_takes_no_message(scene: Scene, telegram: FakeTelegram) -> None:
+    asked: list[Path] = []
+
+    class Counting(Ears):
+        async def transcribe(self, path: Path, mime: str) -> str:
+            asked.append(path)
+            return "buy milk"
+
+    scene.ears = Counting()
+    await scene.reborn()
+    scene.full = True
+    scene.owner().sends(voice=scene.world.voice())
+    scene.owner().sends_album(["one", "two"])
+
+    async with scene.listening():
+        refused = scene.refused
+        await scene.until(lambda: scene.refused > refused + 3)
+        scene.full = False
+        voice, album = await scene.hears(), await scene.hears()
+        await scene.nothing_more()
+
+    assert (voice.text, len(album.files)) == ("buy milk", 2)
+    assert len(asked) == 1
+    assert len(telegram.made("file")) == 3
