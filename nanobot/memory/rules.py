@@ -1,9 +1,9 @@
 """Whether a text tells the bot what to do, rather than what is so."""
 
 import re
+import unicodedata
 
 from nanobot.memory import claims, orders_european
-from nanobot.memory.lookalikes import spelled
 from nanobot.text import cleaned, narrow
 
 _DO = (
@@ -62,6 +62,15 @@ _ALL = (*_ENGLISH, *claims.ENGLISH, *_CHINESE, *claims.CHINESE, *_EUROPEAN)
 _RULES = re.compile("|".join(f"(?:{pattern})" for pattern in _ALL), re.IGNORECASE | re.MULTILINE)
 
 
+_ALIKE = """\
+a аɑαᴀАΑ b ʙВΒ c сᴄС d ԁᴅ e еεᴇЕΕ f ꜰ g ɡɢ h һնʜНΗ i іιıɪІΙ j јᴊЈ k кκᴋКΚ l ӏǀʟ m мᴍМΜ n ոɴΝ o оοօᴏОΟ p рρᴘРΡ
+q ԛ r ʀ s ѕꜱЅ t тτᴛТΤ u սᴜ v ʋνᴠ w ԝᴡ x хХΧ y уүʏУΥ z ᴢΖ
+"""
+_WORDS = _ALIKE.split()
+_TABLE = str.maketrans(
+    {other: plain for plain, others in zip(_WORDS[::2], _WORDS[1::2], strict=True) for other in others}
+)
+
 _BLANKS = re.compile(r"\s{2,}")
 _MARKS = re.compile(r"[^\w\s]{50,}")
 
@@ -77,7 +86,7 @@ def is_rule(text: str) -> bool:
     "Ada always takes the early train" and "never eats meat" tell what is so; "always take", "the bot must" do not.
     """
     plain = _MARKS.sub(_ends, _BLANKS.sub(_blank, text))
-    return any(map(_is_found, {plain, spelled(plain)}))
+    return any(map(_is_found, {plain, _spelled(plain)}))
 
 
 def is_order(text: str) -> bool:
@@ -102,3 +111,11 @@ def _blank(run: re.Match[str]) -> str:
 def _ends(run: re.Match[str]) -> str:
     """Of a long row of marks, what stands beside the words."""
     return f"{run[0][:20]}{run[0][-20:]}"
+
+
+def _spelled(text: str) -> str:
+    """The text in plain letters: without accents, and with look-alikes of other scripts as the Latin letters."""
+    if text.isascii():
+        return text
+    apart = unicodedata.normalize("NFKD", text)
+    return "".join(char for char in apart if not unicodedata.combining(char)).translate(_TABLE)
