@@ -1,7 +1,12 @@
 """Wishes to remember or to forget something, in the words that people use."""
 
 import re
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
 
 MOST = 1000
 """Characters. In a longer message such words are more likely part of what somebody else wrote."""
@@ -50,18 +55,9 @@ _NOTHING = re.compile(
 MOST_TO_FORGET = 120
 """Characters of an order to forget: in longer ones more is meant than what is named."""
 
-_LATELY = r"(?:last|latest|previous|earlier|first|question|message|request|order|instructions?)\b"
-_FORGET = re.compile(
-    rf"{_HELLO}{_ASKING}(?:please[,:]?\s+)?forget\s+(?:about\s+)?"
-    rf"(?:that\s+(?={_I_SAY})|(?:everything|all)\s+(?:you\s+know\s+)?about\s+(?=\w)|(?=my\s+(?!{_LATELY})\w))"
-    r"(?P<what>[^.!?;\n]+)[.!?]*",
-    re.IGNORECASE,
-)
-_FORGET_CHINESE = re.compile(  # 忘了我的密码 alone says that one has forgotten it oneself
-    r"(?:(?:你好|您好|嗨|好的?|对了|那)[，,。！!\s]*)*"
-    r"(?:忘掉|(?:[请請]你?|麻[烦煩]你?|[帮幫]我)+(?:忘掉|忘[记記]|忘了))"
-    r"[：:，,\s]*(?:[关關][于於])?(?P<what>我(?![们們]?[吧了的]?[吧。！!]*$)[^。！!？?；\n]+?)[吧。！!]*",
-)
+_UNSPACED = re.compile("[\u3400-\u9fff]")
+_PART = re.compile(r"\{([a-zA-Z]+)\}")
+_END = re.compile(r"(?:[吗嗎]?[?？]|[.!。！…])*$")
 _NO_OBJECT = re.compile(r"[了过過的不得]")
 _TELLS = re.compile(r"我(?!们?[吗嗎])|咱|[^，。]*(?:是|叫|喜[欢歡]|[讨討][厌厭]|[过過]敏)")
 
@@ -79,17 +75,77 @@ def remember_request(text: str) -> str | None:
 
 
 def forget_request(text: str) -> str | None:
-    """What is to be forgotten, if a message is an order to forget something of the speaker's; else None.
+    """What is to be forgotten, if a message is an order to forget something; else None.
 
-    "Forget it" and "don't forget …" are no such orders, nor is what somebody has forgotten themselves.
+    "Forget it" and "don't forget …" are no such orders, nor is what somebody has forgotten themselves. The forms stand
+    in patterns/forget.toml.
     """
-    said = _TAG.sub("", text.strip())
-    if len(said) > MOST_TO_FORGET:
+    said = _TAG.sub("", text.strip()).strip()
+    if not said or len(said) > MOST_TO_FORGET or "\n" in said:
         return None
-    match = _FORGET.fullmatch(said) or _FORGET_CHINESE.fullmatch(said)
-    if match is None or (said.endswith("?") and not match.groupdict().get("asking")):
+    folded = said.lower()
+    languages = [name for name, language in _orders().items() if any(hint in folded for hint in language["hints"])]
+    return next((what for name in languages if (what := _Orders.of(name).what(said))), None)
+
+
+def without_whose(words: str) -> str:
+    """Leave out whose a thing is, or that it is the one: "my address" is found where an address stands."""
+    return _whose().sub("", words, count=1)
+
+
+@cache
+def _whose() -> re.Pattern[str]:
+    every = [language["whose"] for language in _orders().values()]
+    spaced = "|".join(f"(?:{words})" for words in every if not _UNSPACED.search(words))
+    unspaced = "|".join(f"(?:{words})" for words in every if _UNSPACED.search(words))
+    return re.compile(rf"^(?:(?:{spaced})\s+|(?:{unspaced})(?=\S\S))(?=\S)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Orders:
+    """The orders to forget of one language, compiled when the first message of it is read."""
+
+    forms: Sequence[re.Pattern[str]]
+    asking: re.Pattern[str]
+    never: re.Pattern[str]
+    nothing: re.Pattern[str]
+
+    @staticmethod
+    @cache
+    def of(language: str) -> "_Orders":
+        told = _orders()[language]
+        forms = (f"{told['before']}(?:{each['form']}){told['after']}" for each in told["forms"])
+        parts = told["parts"]
+        return _Orders(
+            [_in_full(form, parts) for form in forms],
+            *(_in_full(told[name], parts) for name in ("asking", "never", "nothing")),
+        )
+
+    def what(self, said: str) -> str | None:
+        if _IS_QUESTION.search(said) and not self.asking.search(said):
+            return None
+        order = _END.sub("", said)
+        for form in self.forms:
+            match = form.fullmatch(order)
+            if match and not self.never.fullmatch(order[match.start("what") :]):
+                what: str = match["what"].strip(" ,，")
+                if not self.nothing.fullmatch(what):
+                    return what
         return None
-    return match["what"].strip()
+
+
+@cache
+def _orders() -> Mapping[str, Any]:
+    """Read the forms of all languages, by name."""
+    data = (resources.files("nanobot.memory") / "patterns" / "forget.toml").read_text(encoding="utf-8")
+    return tomllib.loads(data)
+
+
+def _in_full(form: str, parts: Mapping[str, str]) -> re.Pattern[str]:
+    """Put the parts into their places, and any white space for a blank."""
+    while (filled := _PART.sub(lambda part: f"(?:{parts[part[1]]})", form)) != form:
+        form = filled
+    return re.compile(form.replace("\n", "").replace(" ", r"\s+"), re.IGNORECASE)
 
 
 def _wished(sentences: list[str]) -> str | None:

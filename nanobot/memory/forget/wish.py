@@ -6,6 +6,7 @@ from datetime import date, datetime, tzinfo
 from typing import Literal, get_args
 
 from nanobot.forgotten import terms_in
+from nanobot.memory.wishes import without_whose
 
 Kind = Literal["words", "note", "episode", "session", "person", "since"]
 Wrong = Literal["nothing", "too_little", "not_an_episode", "not_a_person", "not_a_day"]
@@ -44,7 +45,7 @@ class Wish:
 
     @property
     def terms(self) -> tuple[str, ...]:
-        return terms_in(self.value) if self.kind == "words" else ()
+        return terms_in(without_whose(self.value)) if self.kind == "words" else ()
 
     def moment(self, zone: tzinfo | None) -> str:
         """When that day begins in this zone, RFC 3339; "" for other wishes."""
