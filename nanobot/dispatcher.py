@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from weakref import WeakValueDictionary
 
 from nanobot.agent.agent import Agent
@@ -68,6 +69,7 @@ class Dispatcher:
         self._edits = Edits(
             lambda message: self._command(message) is not None and router.find(message.text) is not None
         )
+        self._sorting: InboundMessage | None = None  # received, and nobody has it yet
         self._put_off: set[str] = set()  # ids of messages whose turns are to begin again
         self._in_order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -91,18 +93,32 @@ class Dispatcher:
         """What was said and is not answered any more is not lost; commands are. A durable bus gives it again."""
         if self._bus.is_durable:
             return
-        for waiting in self._lanes.left():
-            if said := [message for message in waiting if self._command(message) is None]:
-                await self._agent.keep(said, again=True)  # one that was put off stands there
+        left: dict[str, list[InboundMessage]] = {}
+        for message in (*chain(*self._lanes.left()), *[each async for each in self._unsorted()]):
+            if self._command(message) is None:
+                left.setdefault(message.address.session_key, []).append(message)
+        for said in left.values():
+            await self._agent.keep(said, again=True)  # one that was put off stands there
+
+    async def _unsorted(self) -> AsyncIterator[InboundMessage]:
+        """What was said a moment before the end: nobody has it yet."""
+        if self._sorting:
+            yield self._sorting
+        with suppress(TimeoutError):
+            while True:
+                async with asyncio.timeout(0):
+                    message = await self._bus.receive()
+                yield message
 
     async def _run(self) -> None:
         async with self._lanes.open(self._handle, alone=self._bus.is_suspect), asyncio.TaskGroup() as immediate:
             while True:
-                message = await self._bus.receive()
+                message = self._sorting = await self._bus.receive()
                 try:
                     await self._sort(message, immediate)
                 except Exception as error:  # noqa: BLE001  the boundary of a message
                     await self._bus.finish([message], self._failure(message, error))
+                self._sorting = None
 
     async def _sort(self, heard: InboundMessage, immediate: asyncio.TaskGroup) -> None:
         """Hand a message on to whoever deals with it. What goes wrong here does so before anybody has it."""

@@ -102,7 +102,7 @@ async def spooled(root: Path, *models: LLM) -> AsyncIterator[tuple[Desk, Spool]]
 
 async def hears(bus: Bus) -> OutboundMessage:
     """The next thing that is said; of a spool it is delivered, too."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while True:
             if isinstance(bus, Spool) and isinstance(delivery := await bus.outgoing("cli"), Delivery):
                 await bus.delivered(delivery.message.id)
@@ -170,7 +170,7 @@ async def test_a_turn_that_is_put_off_begins_again_with_all_that_had_joined_it(t
         await llm.asked.wait()
         await bus.publish(said("two"))
         await bus.publish(said("three"))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while bot.lanes.waiting(KEY) < 2:  # noqa: ASYNC110  nobody tells of it
                 await asyncio.sleep(0)
             async with bot.lanes.still(at_once):
@@ -190,7 +190,7 @@ async def test_on_a_disk_a_turn_that_is_put_off_is_answered_once(tmp_path: Path)
             pass
         answer = await hears(spool)
         assert await users_words(bot) == ["where?"]
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while (await spool.backlog()).being_answered:
                 pass
 
@@ -202,7 +202,7 @@ async def test_of_what_is_put_off_nothing_that_is_forgotten_begins_again(tmp_pat
     async with desk(tmp_path, llm, bus=bus) as bot:
         await bus.publish(said("the secret"))
         await llm.asked.wait()
-        async with asyncio.timeout(20), bot.lanes.still(at_once):
+        async with asyncio.timeout(120), bot.lanes.still(at_once):
             bot.lanes.drop(lambda message: "secret" in message.text)
         await bus.publish(said("hi"))
         assert (await hears(bus)).reply_to == "hi"
@@ -227,7 +227,7 @@ async def test_a_command_that_takes_the_process_down_is_set_aside_in_the_end(tmp
         await spool.publish(said("/long"))
 
     async def ends_with_a_bug() -> None:
-        async with spooled(tmp_path, ScriptedLLM(says("Hello."))) as (bot, _), asyncio.timeout(20):
+        async with spooled(tmp_path, ScriptedLLM(says("Hello."))) as (bot, _), asyncio.timeout(120):
             await bot.at_work.wait()
             raise MemoryError
 
@@ -243,7 +243,7 @@ async def test_what_died_beside_others_is_answered_alone_and_only_the_deadly_one
     innocent = replace(said("hi"), address=Address("cli", "b"))
 
     async def dies(model: LLM, *at_work: str) -> None:
-        async with spooled(tmp_path, model) as (bot, spool), asyncio.timeout(20):
+        async with spooled(tmp_path, model) as (bot, spool), asyncio.timeout(120):
             await spool.publish(innocent)
             await spool.publish(said("/slow"))
             await bot.at_work.wait()

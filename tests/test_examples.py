@@ -14,10 +14,11 @@ from nanobot.memory.markdown import without_comments
 from nanobot.workspace import Home
 from tests.fakes.openai_answers import call, fail, say
 from tests.fakes.openai_server import FakeOpenAI
+from tests.fakes.processes import Running
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 KEY = "EXAMPLE_API_KEY"
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 @pytest.fixture
@@ -52,13 +53,21 @@ async def run(*command: str) -> str:
     return out.decode()
 
 
+async def chat(text: str) -> str:
+    """The answer of the bot, in the same environment."""
+    process = await Running.start("chat", "-m", text, env={KEY: "sk-of-the-example"})
+    out, err = await process.communicate()
+    assert process.returncode == 0, err.decode()
+    return out.decode()
+
+
 async def test_the_shortest_configuration_reaches_a_model_with_the_key_from_the_environment(
     server: FakeOpenAI, private_home: Path
 ) -> None:
     configure(private_home, "endpoint.yaml", {"https://api.example.com/v1": server.base_url})
     server.will(say("Hello, Ada."))
 
-    assert await run("-m", "nanobot", "chat", "-m", "I am Ada.") == "Hello, Ada.\n"
+    assert await chat("I am Ada.") == "Hello, Ada.\n"
     assert server.requests[0].headers["Authorization"] == "Bearer sk-of-the-example"
     assert server.requests[0].body["model"] == "big-model"
 
@@ -68,7 +77,7 @@ async def test_when_the_large_model_cannot_answer_the_spare_one_does(server: Fak
     configure(private_home, "fallbacks.yaml", addresses)
     server.will(fail(401, "no such key"), say("The spare one is here."))
 
-    assert await run("-m", "nanobot", "chat", "-m", "Anybody there?") == "The spare one is here.\n"
+    assert await chat("Anybody there?") == "The spare one is here.\n"
     assert [request.body["model"] for request in server.requests] == ["big-model", "small-model"]
 
 

@@ -97,7 +97,7 @@ async def test_what_waits_for_all_places_leaves_those_it_had_when_it_is_stopped(
         await settle()
         assert handle.done == ["other"]
         handle.release.set()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(120):
             async with lanes.alone():
                 assert handle.busy == 0
 
@@ -239,7 +239,7 @@ async def test_at_the_end_nobody_waits_for_a_person(asks_first: bool) -> None:
             await settle()
         lanes.close()
         may_ask.set()
-        await asyncio.wait_for(lanes.idle(), 20)
+        await asyncio.wait_for(lanes.idle(), 120)
         assert log == ["over"]
         await lanes.stop("cli:a")
         lanes.put(message("later"))

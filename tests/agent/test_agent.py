@@ -164,7 +164,7 @@ async def test_a_message_during_a_turn_joins_it_and_another_persons_waits(tmp_pa
         await started.wait()
         await bot.say("from Bob", sender="bob")
         await bot.say("and also this")
-        await asyncio.sleep(0.05)
+        await bot.until_waiting(2)
         release.set()
         assert (await bot.hear()).text == "first"
         assert llm.requests[1].messages[-1].content == "and also this"
@@ -425,12 +425,12 @@ async def test_messages_that_join_a_stopped_turn_are_not_lost(tmp_path: Path) ->
         await hang.started.wait()
         await bot.say("second")
         await bot.say("third")
-        await asyncio.sleep(0.02)
+        await bot.until_waiting(2)
         store.slow_for = "user"
         release.set()
         await store.begun.wait()
         await bot.say("/stop")
-        await asyncio.sleep(0.02)
+        await bot.until(lambda: bot.lanes.cut(ADDRESS.session_key) == "stopped")
         store.may_end.set()
         stopped = await bot.hear()
         store.slow_for = ""
@@ -456,7 +456,7 @@ async def test_a_message_behind_a_command_does_not_overtake_it(tmp_path: Path) -
         await started.wait()
         await bot.say("/new")
         await bot.say("second")
-        await asyncio.sleep(0.02)
+        await bot.until_waiting(2)
         release.set()
         texts = [(await bot.hear()).text for _ in range(4)]
 
@@ -548,7 +548,6 @@ async def test_what_was_typed_and_not_answered_any_more_is_kept_and_told_at_the_
         await llm.asked.wait()
         for text in ("second", "/new", "third"):
             await bot.say(text)
-        await asyncio.sleep(0.02)
     fresh = Bot(tmp_path, ScriptedLLM(says("hello")))
     interruption = await fresh.agent.recover(ADDRESS)
     kept = await fresh.store.messages(ADDRESS.session_key)

@@ -34,13 +34,13 @@ def chat_model() -> ScriptedLLM:
 
 async def quiet(bot: Bot) -> None:
     """What was started in the background is done."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         await bot.background.idle()
 
 
 async def asleep(clock: FakeClock, seconds: float) -> None:
     """Somebody sleeps for so long; then that time passes."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while clock.slept[-1:] != [seconds]:
             await clock.sleeping()
             await asyncio.sleep(0)
@@ -65,7 +65,7 @@ async def test_the_window_moves_at_once_and_the_summary_follows(tmp_path: Path) 
             sizes = [len(request.messages) for request in llm.requests]
             if sizes[-1] < max(sizes):
                 break
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             await summariser.asked.wait()
 
     assert len(summariser.requests) == 1
@@ -320,7 +320,7 @@ async def test_leaving_archives_unless_the_model_takes_too_long_or_fails(tmp_pat
             await llm.asked.wait()
             if answer is HANG:
                 bot.clock.advance(31)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(120):
                 done = await leaving
             assert await bot.history.last() == count
             assert (done.failure, done.is_whole) == (failure, not failure)

@@ -46,7 +46,7 @@ async def answers(bot: Bot, count: int) -> list[OutboundMessage]:
     """The next answers; then none comes within what a turn takes."""
     assert isinstance(bot.bus, Spool)
     found: list[OutboundMessage] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while len(found) < count:
             item = await bot.bus.outgoing("cli")
             if not isinstance(item, Progress):
@@ -59,14 +59,14 @@ async def answers(bot: Bot, count: int) -> list[OutboundMessage]:
 
 async def settled(bot: Bot) -> None:
     """What was published waits in its lane."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not bot.lanes.waiting(ADDRESS.session_key):  # noqa: ASYNC110  nobody tells of it
             await asyncio.sleep(0.01)
 
 
 async def recorded(bot: Bot, *texts: str) -> None:
     """These stand in the session."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not set(texts) <= {line.content for line in await kept(bot)}:  # noqa: ASYNC110  nobody tells of it
             await asyncio.sleep(0.01)
 
@@ -137,7 +137,7 @@ async def question_of(bot: Bot, tool: Asking) -> OutboundMessage:
     tool.asker = bot.questions
     await bot.bus.publish(said("m1", "book it"))
     assert isinstance(bot.bus, Spool)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not isinstance(item := await bot.bus.outgoing("cli"), Delivery):
             pass
     await bot.bus.arrived(item.message.id, "p1")
@@ -165,7 +165,7 @@ async def test_what_nobody_had_allowed_when_the_process_died_is_told_as_not_run(
 async def test_a_question_does_not_hold_up_the_end_and_is_settled_by_it(tmp_path: Path) -> None:
     async with life(tmp_path, ScriptedLLM(calls("shell")), tools=[asking := Asking()]) as bot:
         question = await question_of(bot, asking)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             await bot.dispatcher.drain()
         assert isinstance(bot.bus, Spool)
         while not isinstance(item := await bot.bus.outgoing("cli"), Delivery):
@@ -200,7 +200,7 @@ async def test_a_typed_yes_says_nothing_to_a_question_that_was_not_shown_yet(tmp
         asking.asker = bot.questions
         await bot.bus.publish(said("m1", "book it"))
         assert isinstance(bot.bus, Spool)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while not isinstance(item := await bot.bus.outgoing("cli"), Delivery):
                 pass
         await bot.bus.publish(said("m2", "ok"))
@@ -282,7 +282,7 @@ async def test_draining_lets_a_turn_end_and_begins_no_other(tmp_path: Path) -> N
         await settled(bot)
         draining = asyncio.create_task(bot.dispatcher.drain())
         hang.release.set()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             await draining
         assert [line.content for line in await kept(bot) if line.role == "user"] == ["one"]
 

@@ -45,14 +45,14 @@ async def test_while_the_disk_is_full_messages_wait_and_afterwards_they_are_answ
     async with Bot(tmp_path, ScriptedLLM(says("Here I am.")), bus=disk).running() as bot:
         await bot.say("hello?")
         for count in range(1, 4):
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(120):
                 while disk.refused < count or not bot.clock.slept[count - 1 :]:  # noqa: ASYNC110  nobody tells of it
                     await asyncio.sleep(0)
             assert "No space left" in bot.dispatcher.trouble
             if count == 3:
                 disk.is_full = False
             bot.clock.advance(PAUSE)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while not isinstance(answer := await disk.outgoing(), OutboundMessage):
                 pass
 

@@ -50,7 +50,7 @@ async def test_the_first_terminal_moves_to_where_another_is_and_keeps_nobody_wai
     home = Home(private_home)
     app = nanobot.app.build(config := load(home, env={}), home)
     first, second = Typist(), Typist()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         serving = asyncio.create_task(app.run(first, at("default")))
         await first.listens.wait()
         while not Workspace(config.workspace).socket.exists():  # noqa: ASYNC110 - another task makes it

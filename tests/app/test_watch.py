@@ -68,7 +68,7 @@ async def test_what_is_refused_is_told_until_the_disk_takes_messages_again(
 
     _look_at(await watch.look(), kind, sentence)
     await set_up(spool, mends)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not told or "again" not in told[-1]:
             clock.advance(PROBE_EVERY)
             await asyncio.sleep(0.001)

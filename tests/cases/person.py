@@ -22,7 +22,7 @@ from tests.fakes.openai_server import FakeOpenAI
 
 HERE = at("here")
 ELSEWHERE = at("elsewhere")
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds; a guard against hanging."""
 
 

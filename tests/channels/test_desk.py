@@ -61,7 +61,7 @@ class FakeWire:
         return FROM_GATEWAY.decode(await self.next_line())
 
     async def next_line(self) -> bytes:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             return await self._to_terminal.get()
 
     async def next_text(self) -> str:
@@ -111,7 +111,7 @@ class Scene:
 
     async def settled(self) -> None:
         """Wait until everything was shown that somebody is there for."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             await self.spool.quiet("cli", self.desk.is_watched)
 
 
@@ -207,7 +207,7 @@ async def test_one_question_refuses_what_is_asked_back_and_has_its_answer_with_n
     scene: Scene, capsys: pytest.CaptureFixture[str]
 ) -> None:
     channel = OneShot(HERE, "run date", english)
-    async with scene.attached("default", ONCE) as wire, asyncio.timeout(20):
+    async with scene.attached("default", ONCE) as wire, asyncio.timeout(120):
         asking = asyncio.create_task(Joined(wire.end, Welcome("hello", False, "en", [])).run(channel, HERE, once=True))
         asked = await scene.spool.receive()
         question = OutboundMessage(id="q", address=HERE, text="May I?", kind="question", buttons=CHOICES)
@@ -327,7 +327,7 @@ async def joined_to(desk: Desk, disk: FullDisk, steady: SteadyChannel) -> AsyncI
     wire = FakeWire()
     serving = [asyncio.create_task(work) for work in (desk.listen(disk.publish), desk.attach(["default"], wire))]
     joined = await Joined.join(wire.end)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         running = asyncio.create_task(joined.run(steady, HERE))
         try:
             yield running

@@ -41,7 +41,7 @@ def terminal(tmp_path: Path, greeting: str = "") -> Terminal:
 async def talk(tmp_path: Path, greeting: str = "") -> Talker:
     """Talk until the person leaves; what they do must have been typed before."""
     bot = Talker()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await bot.run(terminal(tmp_path, greeting))
     return bot
 
@@ -85,7 +85,7 @@ async def test_lines_that_come_at_once_without_marks_are_one_message(
 ) -> None:
     keyboard.send_text(block)
     bot = Talker()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         talking = asyncio.create_task(bot.run(terminal(tmp_path)))
         await bot.has_heard.wait()
         keyboard.send_text(LEAVE)
@@ -99,7 +99,7 @@ async def test_a_file_that_a_pasted_text_names_stays_at_home(keyboard: PipeInput
         file.write_text(f"text of {file.name}", encoding="utf-8")
     keyboard.send_text(f"look \x1b[200~at @{secret}\r\nnow\x1b[201~ and @{meant}\r")
     bot = Talker()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         talking = asyncio.create_task(bot.run(terminal(tmp_path)))
         await bot.has_heard.wait()
         keyboard.send_text(LEAVE)
@@ -129,7 +129,7 @@ async def test_what_was_forgotten_does_not_come_back_with_the_arrow_in_an_open_t
     path = tmp_path / "home" / "history"
     keyboard.send_text("my secret garden\r")
     bot, shown = Talker(), terminal(tmp_path)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         talking = asyncio.create_task(bot.run(shown))
         await bot.has_heard.wait()
         other = path.with_name("other")
@@ -199,7 +199,7 @@ async def test_an_answer_is_printed_once_with_what_it_cost(
 ) -> None:
     bot, terminal = Talker(), Terminal(at("test"), tmp_path / "history", COMMANDS, "Welcome.", english)
     keyboard.send_text("tell\r")
-    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(120), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(bot.run(terminal))
         shown = ""
         while "56 written" not in shown:
@@ -284,7 +284,7 @@ async def test_a_pasted_line_that_the_arrow_keys_bring_back_names_no_file(
         file.write_text(f"text of {file.name}", encoding="utf-8")
     bot, shown = Talker(), terminal(tmp_path)
     keyboard.send_text(f"see \x1b[200~@{diary}\nand\x1b[201~ and @{meant}\r")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         talking = asyncio.create_task(bot.run(shown))
         await bot.has_heard.wait()
         bot.has_heard.clear()

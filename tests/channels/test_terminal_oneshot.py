@@ -25,7 +25,7 @@ class Closed(io.StringIO):
 
 async def ask(text: str) -> tuple[bool, Talker]:
     bot, channel = Talker(), OneShot(HERE, text, english)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await bot.run(channel)
     return channel.report(), bot
 
@@ -94,7 +94,7 @@ async def test_what_came_before_the_question_is_no_answer(capsys: pytest.Capture
 
 async def test_a_turn_that_ends_without_an_answer_does_not_hang(capsys: pytest.CaptureFixture[str]) -> None:
     bot, channel = Talker(), OneShot(HERE, "wait", english)
-    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(120), asyncio.TaskGroup() as tasks:
         tasks.create_task(bot.run(channel))
         await bot.is_waiting.wait()
         await bot.stop()
@@ -160,7 +160,7 @@ class Looker:
 
 async def test_what_was_typed_before_a_question_stood_there_is_no_answer_to_it(keyboard: Keyboard) -> None:
     looker = Looker()
-    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(120), asyncio.TaskGroup() as tasks:
         tasks.create_task(looker.channel.listen(looker.publish))
         assert await looker.said.get() == (None, "do it")
         for number in (1, 2):
@@ -175,7 +175,7 @@ async def test_a_question_that_waits_behind_another_is_shown_when_that_is_answer
     keyboard: Keyboard, capsys: pytest.CaptureFixture[str]
 ) -> None:
     looker = Looker()
-    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(120), asyncio.TaskGroup() as tasks:
         tasks.create_task(looker.channel.listen(looker.publish))
         await looker.said.get()
         await looker.channel.send(may_i(1))
@@ -209,7 +209,7 @@ async def test_what_is_no_choice_is_asked_again_and_who_ends_the_input_refuses(
     screen = Screen()
     monkeypatch.setattr(sys, "stdout", screen)
     looker = Looker()
-    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(120), asyncio.TaskGroup() as tasks:
         tasks.create_task(looker.channel.listen(looker.publish))
         await looker.said.get()
         await looker.channel.send(may_i(1))

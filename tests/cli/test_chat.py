@@ -15,6 +15,7 @@ from anyio.from_thread import start_blocking_portal
 
 from tests.fakes.openai_answers import echo, noted, read_script
 from tests.fakes.openai_server import FakeOpenAI
+from tests.fakes.processes import run
 from tests.fakes.tmux import PATIENCE, Tmux, needs_tmux
 
 NANOBOT = [sys.executable, "-m", "nanobot"]
@@ -41,13 +42,9 @@ def endpoint(private_home: Path) -> Iterator[Endpoint]:
         yield start
 
 
-def chat(*arguments: str, text: str | bytes | None = None) -> subprocess.CompletedProcess[str]:
-    """Run the command; the text is piped in, None closes standard input."""
-    data = text.encode() if isinstance(text, str) else text
-    done = subprocess.run(
-        [*NANOBOT, "chat", *arguments], cwd=ROOT, input=data or b"", capture_output=True, timeout=PATIENCE
-    )
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+def chat(*arguments: str, text: str | bytes = b"") -> subprocess.CompletedProcess[str]:
+    """Run the command; the text is piped in."""
+    return run("chat", *arguments, text=text.encode() if isinstance(text, str) else text)
 
 
 def in_tmux(home: Path, size: tuple[int, int] = (80, 30)) -> Tmux:

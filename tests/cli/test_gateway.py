@@ -219,7 +219,7 @@ async def test_an_interrupted_question_stops_its_turn_in_the_gateway(model: Fake
         asked = await Running.start("chat", "-m", "talk")
         request = await model.received(1)
         asked.send_signal(signal.SIGINT)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             await request.gone.wait()
             out, _ = await asked.communicate()
         assert (asked.returncode, out) == (130, b"")

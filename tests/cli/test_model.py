@@ -148,7 +148,7 @@ def test_ctrl_c_says_that_what_came_is_kept(server: FileServer, private_home: Pa
         assert process.stderr is not None
         process.stderr.readline()  # the first tenth is there
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "What came is kept" in err
     assert "Traceback" not in err

@@ -59,7 +59,7 @@ def test_whoever_was_let_in_is_told_when_the_gateway_starts(shell: Shell) -> Non
     shell.pair("approve", shell.code("1"))
 
     async def outgoing() -> object:
-        async with Spool(shell.workspace.spool, SystemClock(None)) as spool, asyncio.timeout(20):
+        async with Spool(shell.workspace.spool, SystemClock(None)) as spool, asyncio.timeout(120):
             return await spool.outgoing("telegram")
 
     delivery = asyncio.run(outgoing())

@@ -11,7 +11,7 @@ from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress,
 from nanobot.ports import Bus
 
 ADDRESS = Address("telegram", "12345")
-PATIENCE = 20
+PATIENCE = 120.0
 """Seconds after which a test does not wait any longer for what should have come."""
 
 

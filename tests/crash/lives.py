@@ -19,7 +19,7 @@ from tests.fakes.forks import FORKS
 from tests.fakes.openai_answers import Answer, Json, call, say
 from tests.fakes.openai_server import FakeOpenAI
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds; a guard against hanging."""
 
 LAST_WORDS = "and now?"

@@ -1,7 +1,7 @@
 """The whole core around a scripted model: real files, real sessions, a bus in memory."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -213,9 +213,19 @@ class Bot:
             )
         )
 
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait until this is so."""
+        async with asyncio.timeout(120):
+            while not condition():  # noqa: ASYNC110  of what tells nobody that it changes
+                await asyncio.sleep(0.001)
+
+    async def until_waiting(self, count: int) -> None:
+        """Wait until so many messages wait for their turns."""
+        await self.until(lambda: self.lanes.waiting(ADDRESS.session_key) == count)
+
     async def hear(self) -> OutboundMessage:
         """The next thing the bot says; hangs are cut by a generous guard."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while True:
                 item = await self.memory_bus.outgoing()
                 if isinstance(item, Progress):

@@ -3,7 +3,7 @@
 Most of what starting `nanobot` costs is imports, and the tests start it a hundred times. Here it is
 imported once per test worker; each fork then runs the real command, with its own arguments,
 environment and standard streams, and is killed as any process is. That the command also starts by
-itself is shown by tests/cli/test_main.py, tests/cli/test_chat.py and all tests in a terminal.
+itself is shown by tests/cli/test_main.py, tests/test_examples.py and all tests in a terminal.
 
 Run as `python -m tests.fakes.forker FILE`, the number of an open socket. It ends when that does.
 """

@@ -16,7 +16,7 @@ from tests.fakes.processes import Running
 
 NANOBOT = [sys.executable, "-m", "nanobot"]
 ROOT = Path(__file__).parents[2]
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds before a test gives up; a guard against hanging, not a measure."""
 
 NOBODY = {"token": "1:AAnobody", "api_base": "http://127.0.0.1:9"}

@@ -7,10 +7,12 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Thread
 from typing import Self
 
 import msgspec
@@ -72,6 +74,36 @@ class Running:
     def kill(self) -> None:
         with suppress(ProcessLookupError):
             self.send_signal(signal.SIGKILL)
+
+
+def run(*arguments: str, text: bytes = b"", env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run `nanobot` to its end, for tests without an event loop; the text is piped in."""
+    request = Request(list(arguments), {**os.environ, **(env or {})}, str(ROOT))
+    with TemporaryFile() as out, TemporaryFile() as err, _piped_in(text) as given:
+        report, ended = os.pipe()
+        socket.send_fds(_forker(), [msgspec.json.encode(request)], [given, out.fileno(), err.fileno(), ended])
+        os.close(ended)
+        os.close(given)
+        with os.fdopen(report, "rb") as lines:
+            _, code = lines.read().split()
+        for file in (out, err):
+            file.seek(0)
+        return subprocess.CompletedProcess(arguments, int(code), out.read().decode(), err.read().decode())
+
+
+@contextmanager
+def _piped_in(text: bytes) -> Iterator[int]:
+    """The end of a pipe from which the text is read; whoever gets it closes it."""
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        with suppress(BrokenPipeError), os.fdopen(writing, "wb") as pipe:
+            pipe.write(text)
+
+    writer = Thread(target=write)
+    writer.start()
+    yield reading
+    writer.join()
 
 
 async def _reader(file: int) -> asyncio.StreamReader:

@@ -13,7 +13,7 @@ from typing import Self
 
 import pytest
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds before a test gives up; a guard against hanging, not a measure."""
 
 needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
@@ -33,7 +33,7 @@ class Tmux:
         """Run a command in `folder` with additional environment variables, in a pane of columns and lines."""
         self._socket = f"nanobot-test-{uuid.uuid4().hex[:12]}"
         settings = [f"{name}={value}" for name, value in env.items()]
-        line = f"{shlex.join(['env', *settings, *command])}; {_AFTERWARDS}; exec sleep {PATIENCE * 4:.0f}"
+        line = f"{shlex.join(['env', *settings, *command])}; {_AFTERWARDS}; exec sleep {PATIENCE * 2:.0f}"
         self._start = ["-x", str(size[0]), "-y", str(size[1]), "-c", str(folder), "sh", "-c", line]
 
     def __enter__(self) -> Self:

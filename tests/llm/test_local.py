@@ -29,7 +29,7 @@ from tests.fakes.weights import gguf
 from tests.llm.watching import Watcher, question
 
 INFO = ModelInfo("embedded", "embedded", 1024, 1000, compact=True)
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds after which a test that hangs is given up."""
 
 

@@ -85,7 +85,7 @@ class Place:
         task = asyncio.create_task(self.background.run())
         try:
             yield
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(120):
                 await self.background.idle()
         finally:
             task.cancel()

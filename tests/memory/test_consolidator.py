@@ -544,7 +544,7 @@ async def test_who_waits_for_a_rest_waits_from_the_last_turn_on(tmp_path: Path) 
     await clock.sleeping()
     assert not rest.done()
     clock.advance(60)
-    await asyncio.wait_for(rest, 20)
+    await asyncio.wait_for(rest, 120)
 
 
 class Life:

@@ -36,7 +36,7 @@ from tests.fakes.clock import FakeClock
 from tests.month.cast import CONFIG, Place
 from tests.month.story import RULE
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds before a test gives up; a guard against hanging, not a measure."""
 
 CHANNELS = ("cli", "telegram", "discord")

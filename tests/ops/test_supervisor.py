@@ -31,7 +31,7 @@ class Work:
         self._errors.put_nowait(error)
 
     async def until(self, happened: Callable[[], bool]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while not happened():
                 self.news.clear()
                 await self.news.wait()
@@ -52,7 +52,7 @@ async def supervised(work: Work) -> AsyncIterator[Supervisor]:
 async def failed(work: Work, supervisor: Supervisor, error: Exception) -> float:
     """Let the work fail; the pause that follows."""
     work.fail(error)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         await work.clock.sleeping()
     assert supervisor.is_pausing
     return work.clock.slept[-1]

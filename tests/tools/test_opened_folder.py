@@ -129,7 +129,7 @@ def test_some_folders_are_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 async def test_a_long_output_is_shown_by_its_ends(project: Path) -> None:
     run = tools(project, Owner())["exec"]
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         result = await run.run(
             {"command": "echo first; head -c 200000 /dev/zero | tr '\\0' x; echo; echo last; exit 2"}, caller(None)
         )

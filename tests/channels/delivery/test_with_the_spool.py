@@ -18,7 +18,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.life import Life
 from tests.fakes.platform import LIMIT, MARK, FakePlatform, flood, not_there
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 PIECE = LIMIT - len(MARK)
 FIRST, SECOND = "one ".ljust(PIECE, "."), "two ".ljust(PIECE, ".")
 

@@ -27,7 +27,7 @@ COMMANDS = (
     MenuCommand("help", {"en": "what I can do", "zh": "我会做的事"}),
     MenuCommand("dream-restore", {"en": "take back a dream", "zh": "撤销一次做梦"}),
 )
-PATIENCE = 20.0
+PATIENCE = 120.0
 
 
 @dataclass(eq=False)

@@ -276,7 +276,7 @@ async def test_a_message_that_could_not_be_kept_is_heard_at_the_next_start(scene
         await scene.discord.until(lambda: scene.discord.gateway.connected)
         scene.discord.says(scene.ada, scene.discord.dm(scene.ada), "remember this")
         with pytest.raises(StoreError, match="no room"):
-            await asyncio.wait_for(listening, 20)
+            await asyncio.wait_for(listening, 120)
         assert channel.status().trouble == "no room on the disk"
 
     async with scene.running():
@@ -315,7 +315,7 @@ async def test_a_token_that_the_gateway_does_not_know_is_refused(scene: Scene) -
 
     async with scene.open() as channel:
         with pytest.raises(RefusedTokenError):
-            await asyncio.wait_for(channel.listen(_nobody), 20)
+            await asyncio.wait_for(channel.listen(_nobody), 120)
         assert channel.status().trouble == "token"
 
 
@@ -324,7 +324,7 @@ async def test_missing_intents_are_explained(scene: Scene) -> None:
 
     async with scene.open() as channel:
         with pytest.raises(RefusedIntentsError, match="Message Content Intent"):
-            await asyncio.wait_for(channel.listen(_nobody), 20)
+            await asyncio.wait_for(channel.listen(_nobody), 120)
         assert channel.status().trouble == "intents"
 
 
@@ -332,14 +332,14 @@ async def test_a_discord_that_is_down_is_told_in_a_sentence(scene: Scene) -> Non
     async with scene.open() as channel:
         await scene.discord.stop()
         with pytest.raises(UnreachableError, match="cannot be reached"):
-            await asyncio.wait_for(channel.listen(_nobody), 20)
+            await asyncio.wait_for(channel.listen(_nobody), 120)
 
 
 async def test_a_gateway_that_is_down_is_told_in_a_sentence(scene: Scene) -> None:
     async with scene.open() as channel:
         scene.discord.rest.ws_url = "ws://127.0.0.1:9/gateway/"
         with pytest.raises(UnreachableError, match="cannot be reached"):
-            await asyncio.wait_for(channel.listen(_nobody), 20)
+            await asyncio.wait_for(channel.listen(_nobody), 120)
 
 
 async def test_sending_works_while_nothing_is_heard(scene: Scene) -> None:
@@ -347,7 +347,7 @@ async def test_sending_works_while_nothing_is_heard(scene: Scene) -> None:
 
     async with scene.open() as channel:
         with pytest.raises(UnreachableError):
-            await asyncio.wait_for(channel.listen(_nobody), 20)
+            await asyncio.wait_for(channel.listen(_nobody), 120)
         await channel.typing(at(scene.general))
         assert channel.status().since is None
         assert channel.status().trouble == "server"

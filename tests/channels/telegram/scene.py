@@ -140,14 +140,14 @@ class Scene:
     async def passing(self, work: Awaitable[T], *, tick: float = 0.1) -> T:
         """Let time pass until something is there."""
         waiting = asyncio.ensure_future(work)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while not waiting.done():
                 self.clock.advance(tick)
                 await asyncio.wait([waiting], timeout=0.004)
         return await waiting
 
     async def until(self, condition: Callable[[], bool], *, tick: float = 0.1) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             while not condition():
                 self.clock.advance(tick)
                 await asyncio.sleep(0.004)
