@@ -129,6 +129,12 @@ def as_name(text: str) -> str:
     return " ".join(canonical(text).translate(_BRACKETS).split())[:_LONGEST_NAME]
 
 
+def as_speaker(text: str) -> str:
+    """Return such a name where it stands in the place of who spoke: in marks, if it is a word for somebody else."""
+    name = as_name(text)
+    return f"‹{name}›" if name.casefold() in _SPEAKERS else name
+
+
 def narrow(text: str) -> str:
     """Return the same text, character by character, with wide digits and letters as plain ones."""
     return _WIDE.sub(lambda wide: chr(ord(wide[0]) - 0xFEE0), text)
@@ -147,6 +153,7 @@ def _plain_blanks(text: str) -> str:
 
 _BRACKETS = str.maketrans("([{<（［【〈)]}>）］】〉:：", "‹‹‹‹‹‹‹‹››››››››··")
 _LONGEST_NAME = 80
+_SPEAKERS = frozenset(("assistant", "bot", "nanobot", "owner", "somebody else", "system", "tool", "user", "you"))
 _LINE_ENDS = re.compile(r"\r\n?|[\u2028\u2029]")
 _BLANK = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")

@@ -23,6 +23,7 @@ from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.recall.index import SqliteRecallIndex
 from nanobot.store.recall.indexer import Indexer
 from nanobot.store.session_files import SessionFiles
+from nanobot.tools.approval import Approval
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.paths import Sandbox
 from nanobot.tools.recall import Recall
@@ -87,7 +88,9 @@ class Planted(Bot):
         self.llm = ScriptedLLM(says("fine"), info=ModelInfo("scripted", "scripted-1", 100_000, 1_000, compact=compact))
         self.tools = {
             tool.spec.name: tool
-            for tool in builtin_tools(Sandbox(workspace), asker=Person(), exec_policy=ExecPolicy(owner="allow"))
+            for tool in builtin_tools(
+                Sandbox(workspace), approval=Approval(Person()), exec_policy=ExecPolicy(owner="allow")
+            )
         }
         super().__init__(root, self.llm, tools=self.tools.values(), recalls=recalls)
         self.tools["recall"] = Recall(self.memories)

@@ -18,6 +18,7 @@ from nanobot.memory.tool_changes import ToolChanges
 from nanobot.ops.logs import Mask
 from nanobot.ports import Tool
 from nanobot.store.frontmatter import read_frontmatter
+from nanobot.tools.approval import Approval
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.paths import Sandbox
 from nanobot.tools.recall import Recall
@@ -53,10 +54,13 @@ def _tools(ground: Ground, keep: Keep, questions: Questions) -> Sequence[Tool]:
     tools, memory = ground.config.tools, keep.memory
     rules = tools.exec
     changes, mask = ToolChanges(memory.keeping, read_frontmatter), Mask(secrets_here(ground.config, os.environ))
+    approval = Approval(questions)
+    if ground.people:
+        ground.people.on_standing.append(approval.take_back)
     own: Sequence[Tool] = [
         *builtin_tools(
             Sandbox(ground.workspace, tools.allowed_dirs, ground.home.closed),
-            asker=questions,
+            approval=approval,
             exec_policy=ExecPolicy(owner=rules.owner, member=rules.member, allow=rules.allow, timeout=rules.timeout),
             remembering=Remembering(changes.objection, memory.shelves.written, changes.keep, changes.needs_yes),
             file_lock=memory.files,

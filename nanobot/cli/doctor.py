@@ -123,12 +123,27 @@ def _look_at_config(args: argparse.Namespace, path: "Path", loaded: "Loaded | Co
     if unset := [key for key in unset_variables(loaded.root) if not key.startswith(told)]:
         yield warning("doctor.config_unset", keys=", ".join(unset))
     yield from _look_at_idle_keys(loaded)
+    yield from _look_at_allowed(loaded.config.tools.exec.allow)
     yield from zone_findings(loaded)
     if files.is_open(path) and (secrets := literal_secrets(loaded)):
         yield warning("doctor.config_secret", keys=", ".join(secrets), path=path)
     for name, preset in loaded.config.models.items():
         if host := _reads_key_in_plain_text(preset):
             yield warning("doctor.config_plain_http", preset=name, host=host)
+
+
+def _look_at_allowed(entries: "Sequence[str]") -> "Iterator[Finding]":
+    """Commands that the list names in vain."""
+    from nanobot.ops.doctor import problem, warning
+    from nanobot.tools.allowlist import AllowList
+
+    try:
+        asked = AllowList(entries).asked_anyway
+    except ConfigError as error:
+        yield problem("doctor.config_broken", error=error)
+    else:
+        if asked:
+            yield warning("doctor.config_asked", entries=", ".join(asked), count=len(asked))
 
 
 def _look_at_idle_keys(loaded: "Loaded") -> "Iterator[Finding]":

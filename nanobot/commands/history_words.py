@@ -20,7 +20,7 @@ from nanobot.memory.timeline import Entry, owned
 from nanobot.memory.witnesses import Said, Testimony
 from nanobot.messages import Button
 from nanobot.ports import FileDiff
-from nanobot.text import cleaned
+from nanobot.text import as_name, cleaned
 
 MOST_OPERATIONS = 3
 """Told of each version in a list."""
@@ -97,7 +97,7 @@ def _testimony(testimony: Testimony, asking: Asking) -> Iterator[str]:
 
 
 def _quoted(said: Said, asking: Asking) -> Iterator[str]:
-    who = cleaned(said.speaker) or asking.say({"answer": "by_bot", "result": "by_tool"}.get(said.how, "by_you"))
+    who = as_name(said.speaker) or asking.say({"answer": "by_bot", "result": "by_tool"}.get(said.how, "by_you"))
     sentence = f"from_{said.how}" if said.how in ("summary", "command") else "from_message"
     yield asking.say(sentence, who=who, at=_time(said.at), session=said.session)
     text = _cut(cleaned(said.text), LONGEST_QUOTE)

@@ -14,6 +14,7 @@ from nanobot.people.people import MACHINE, People
 from nanobot.people.standing import TERMINAL
 from nanobot.people.trouble import PairingError
 from nanobot.ports.people import Listening
+from nanobot.text import as_name
 
 Send = Callable[[OutboundMessage], Awaitable[None]]
 
@@ -21,6 +22,9 @@ USUAL: Listening = "reply"
 """How a group is served whose owner says no more than that it is to be served."""
 
 _LONGEST_NAME = 40
+
+_MOST_LISTED = 10
+"""Codes in the list, the newest ones; each other one can be approved as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +148,9 @@ class Pairing:
         if asking := self._people.asking:
             yield ""
             yield asker.say("asking")
-            for each in asking:
+            if (more := len(asking) - _MOST_LISTED) > 0:
+                yield "- " + asker.say("asking_more", count=more)
+            for each in asking[-_MOST_LISTED:]:
                 who = _who(each.channel, each.id, each.name)
                 minutes = self._people.minutes_since(each)
                 yield "- " + asker.say(
@@ -201,7 +207,7 @@ def _address(typed: str) -> Address | None:
 
 def _who(channel: str, id_: str, name: str = "") -> str:
     """Somebody by the id that counts, and by the name that they gave themselves, cut to a line."""
-    shown = shorten(name, _LONGEST_NAME, placeholder="…")
+    shown = shorten(as_name(name), _LONGEST_NAME, placeholder="…")
     return f"{channel}:{id_} ({shown})" if shown else f"{channel}:{id_}"
 
 

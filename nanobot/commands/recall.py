@@ -8,6 +8,7 @@ from nanobot.commands.session import Lines
 from nanobot.errors import StoreError
 from nanobot.i18n import Language, say
 from nanobot.ports import Hit, Said, Searching
+from nanobot.text import as_name
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +72,10 @@ def source_of(said: Said, language: Language) -> str:
     if said.source == "episode":
         return say("recall.episode", language, session=said.session)
     if said.source == "quote":
-        return say("recall.passed_on", language, who=said.speaker or say("recall.somebody", language))
-    who = say("recall.bot", language) if said.role == "assistant" else said.speaker or say("recall.you", language)
+        return say("recall.passed_on", language, who=as_name(said.speaker) or say("recall.somebody", language))
+    who = (
+        say("recall.bot", language)
+        if said.role == "assistant"
+        else as_name(said.speaker) or say("recall.you", language)
+    )
     return say("recall.session", language, who=who, session=said.session)

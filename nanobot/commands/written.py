@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from nanobot.i18n import Language, say
+from nanobot.text import as_name
 from nanobot.transcript import Message
 
 LONGEST_RESULT = 500
@@ -29,9 +30,8 @@ class Speakers:
         self._tools.update((call.id, call.name) for call in message.tool_calls)
         match message.role:
             case "user":
-                return (message.sender and (message.sender.name or message.sender.id)) or say(
-                    "shell.user", self._language
-                )
+                who = as_name(message.sender.name) or message.sender.id if message.sender else ""
+                return who or say("shell.user", self._language)
             case "assistant":
                 return f"nanobot ({message.model})" if message.model else "nanobot"
             case "tool":

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from nanobot.messages import Sender
+from nanobot.people.rows import row_of
 from nanobot.people.trouble import PairingError
 from nanobot.ports.people import Asking, Book
 
@@ -18,8 +19,9 @@ LENGTH = 8
 VALID = timedelta(hours=1)
 """How long a code can be approved; for as long again it is known to be over."""
 
-MOST_ASKING = 3
-"""Valid codes in a channel at once: asking often makes neither guessing easier nor the owner's list longer."""
+MOST_ASKING = 500
+"""Valid codes in a channel at once. Beyond it the oldest makes room: many strangers keep none from getting one, and
+all their codes together make guessing no easier, since few guesses are looked at."""
 
 MOST_WRONG = 5
 LOCKED = timedelta(hours=1)
@@ -42,14 +44,20 @@ def waiting(book: Book, now: datetime) -> Sequence[Asking]:
 
 
 def given(book: Book, channel: str, sender: Sender, chat: str, now: datetime) -> Asking | None:
-    """The code that somebody has, or a new one, not written down yet; None if they get none."""
-    asking = [each for each in waiting(book, now) if each.channel == channel]
-    if known := next((each for each in asking if each.id == sender.id), None):
+    """The code that somebody has, or a new one, not written down yet; None if they were denied."""
+    known = row_of(waiting(book, now), channel, sender.id)
+    if known:
         return known
-    is_denied = any((each.channel, each.id) == (channel, sender.id) and each.until > now for each in book.denied)
-    if is_denied or len(asking) >= MOST_ASKING:
+    if any((each.channel, each.id) == (channel, sender.id) and each.until > now for each in book.denied):
         return None
     return Asking(channel=channel, id=sender.id, chat=chat, code=new_code(), until=now + VALID, name=sender.name)
+
+
+def with_asking(book: Book, asking: Asking, now: datetime) -> Book:
+    """The book with a new code, without the channel's oldest ones if there were too many."""
+    others = [each for each in waiting(book, now) if each.channel == asking.channel]
+    gone = others[: max(0, len(others) + 1 - MOST_ASKING)]
+    return replace(book, asking=(*(each for each in book.asking if each not in gone), asking))
 
 
 def find(book: Book, typed: str) -> Asking | None:

@@ -57,6 +57,8 @@ class People:
         self._clock = clock
         self._configured = configured
         self._lock = asyncio.Lock()
+        self.on_standing: list[Callable[[], None]] = []
+        """Called when somebody's role, or whose memory is theirs, has changed."""
 
     @property
     def configured(self) -> Mapping[str, Configured]:
@@ -130,14 +132,15 @@ class People:
                 await self._write(replace(self._book, people=tuple(named)))
 
     async def code_for(self, channel: str, sender: Sender, chat: str) -> Asking | None:
-        """A stranger's code: the one they have, or a new one. None if they were denied, or too many are waiting.
+        """A stranger's code: the one they have, or a new one. None if they were denied.
 
         Raises StoreError.
         """
         async with self._lock:
-            asking = codes.given(self._book, channel, sender, chat, self._clock.now())
+            now = self._clock.now()
+            asking = codes.given(self._book, channel, sender, chat, now)
             if asking and asking not in self._book.asking:
-                await self._write(replace(self._book, asking=(*self._book.asking, asking)))
+                await self._write(codes.with_asking(self._book, asking, now))
             return asking
 
     async def approve(self, code: str, by: str, *, owner: bool = False) -> Paired:
@@ -293,4 +296,12 @@ class People:
 
     async def _replace(self, book: Book) -> None:
         await self._store.write(book)
+        is_other = _standing(book) != _standing(self._book)
         self._book = book
+        if is_other:
+            for hears in self.on_standing:
+                hears()
+
+
+def _standing(book: Book) -> object:
+    return [(each.channel, each.id, each.role) for each in book.people], book.links

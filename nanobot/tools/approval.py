@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from nanobot.authority import Role, Scope
 from nanobot.i18n import Language, say
 from nanobot.messages import Button
 from nanobot.ports import Asker, Caller
@@ -68,17 +69,22 @@ class Approval:
     """Asks once / for this session / no.
 
     What is too long to be seen at a glance is agreed to only after all of it was shown: before that there are "show
-    all" and "no". What was granted for a session lasts until the program ends, for the person on whose behalf it was
-    asked.
+    all" and "no". What was granted for a session lasts until the program ends or it is taken back, for the person on
+    whose behalf it was asked, in that role and scope.
     """
 
     def __init__(self, asker: Asker) -> None:
         self._asker = asker
-        self._granted: set[tuple[str, str, str]] = set()
+        self._granted: set[tuple[str, str, Role, Scope, str]] = set()
+
+    def take_back(self) -> None:
+        """Ask anew about everything: somebody may be another than they were."""
+        self._granted.clear()
 
     async def given(self, caller: Caller, request: ApprovalRequest) -> bool:
         """Whether the person says yes, now or before in this session."""
-        key = (caller.address.session_key, caller.person, request.grant)
+        authority = caller.authority
+        key = (caller.address.session_key, caller.person, authority.role, authority.scope, request.grant)
         if key in self._granted:
             return True
         if request.is_long:

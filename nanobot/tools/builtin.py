@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Sequence
 
-from nanobot.ports import Asker, Tool
+from nanobot.ports import Tool
 from nanobot.tools.approval import Approval
 from nanobot.tools.disk import Disk
 from nanobot.tools.files import ReadFile
@@ -17,7 +17,7 @@ from nanobot.tools.writing import NOTHING_MORE, EditFile, Remembering, WriteFile
 def builtin_tools(
     sandbox: Sandbox,
     *,
-    asker: Asker,
+    approval: Approval,
     exec_policy: ExecPolicy | None = None,
     remembering: Remembering = NOTHING_MORE,
     file_lock: "threading.Lock | None" = None,
@@ -27,7 +27,7 @@ def builtin_tools(
 
     Args:
         sandbox: where files may be read and written; its workspace must exist.
-        asker: puts questions to the person: before a command, and before what the bot follows is changed.
+        approval: asks the person before a command, and before what the bot follows is changed.
         exec_policy: who may run what; None leaves exec out.
         remembering: what may be remembered, and what else belongs to a change of it.
         file_lock: held while a file is replaced; to be shared with whoever else writes the same files.
@@ -35,7 +35,6 @@ def builtin_tools(
     """
     disk = Disk(sandbox, file_lock)
     spill = Spill(sandbox.workspace, disk, mask=mask)
-    approval = Approval(asker)
     writer = Writer(disk, approval, remembering)
     tools: list[Tool] = [
         ReadFile(disk, mask=mask),

@@ -9,6 +9,7 @@ from nanobot.authority import least
 from nanobot.errors import StoreError, ToolError
 from nanobot.i18n import Language, say
 from nanobot.ports import Caller, Hit, Said, Searching, ToolResult, ToolSpec
+from nanobot.text import as_speaker
 from nanobot.tools import schema, shown
 from nanobot.tools.spill import Mask, nothing_hidden
 
@@ -91,7 +92,7 @@ def _where(said: Said) -> str:
 
 def _who(said: Said) -> str:
     if said.source == "quote":
-        return f"passed on, written by {shown.one_line(said.speaker) or 'somebody else'}"
+        return f"passed on, written by {as_speaker(said.speaker) or 'somebody else'}"
     if said.source != "session":
         return said.source
-    return "you" if said.role == "assistant" else shown.one_line(said.speaker) or "user"
+    return "you" if said.role == "assistant" else as_speaker(said.speaker) or "user"

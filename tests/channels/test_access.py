@@ -180,12 +180,24 @@ async def test_many_messages_at_once_get_one_answer(front: Front) -> None:
     assert len(front.sent) == 1
 
 
-async def test_when_too_many_wait_a_stranger_hears_so_without_a_code(front: Front) -> None:
+async def test_many_strangers_keep_none_from_getting_a_code(front: Front) -> None:
     for number in range(MOST_ASKING + 1):
         await front.alone(f"5{number}")
+    await front.alone(STRANGER)
 
     assert len(front.people.asking) == MOST_ASKING
-    assert not any(asking.code in front.sent[-1].text for asking in front.people.asking)
+    assert front.people.asking[-1].id == STRANGER
+    assert front.people.asking[-1].code in front.sent[-1].text
+
+
+async def test_whoever_was_denied_hears_so_without_a_code(front: Front) -> None:
+    await front.alone(STRANGER)
+    await front.people.deny(front.people.asking[0].code, "an owner")
+    front.clock.advance(ANSWER_EVERY)
+    await front.alone(STRANGER, number=1)
+
+    assert len(front.sent) == 2
+    assert "no code" in front.sent[-1].text
 
 
 async def test_without_an_owner_the_code_is_for_the_machine() -> None:

@@ -230,6 +230,14 @@ def test_a_secret_in_a_file_that_others_can_read_is_a_warning(
     assert "plain text" not in capsys.readouterr().out
 
 
+def test_commands_that_are_listed_in_vain_are_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "config.yaml").write_text("tools: {exec: {allow: [git status, rg, git diff, ls]}}\n")
+
+    main(["doctor"])
+
+    assert "tools.exec.allow: rg, git diff are asked about nevertheless" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_key_that_travels_unencrypted_is_a_warning(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = {"far": "http://models.example", "near": "http://localhost:1", "good": "https://models.example"}
     presets = "".join(f"  {name}: {{base_url: '{url}', model: x, api_key: k}}\n" for name, url in rows.items())

@@ -78,9 +78,19 @@ async def test_the_list_shows_people_by_id_and_name_and_the_codes(desk: Desk) ->
 
     assert lines[0] == say("pairing.people", "en")
     assert f"- telegram:{OWNER}: owner, by the configuration" in lines
-    assert any(line.startswith(f"- telegram:{STRANGER} (Eve - telegram:1") for line in lines)
-    assert f"- {code}: telegram:5 (Bob - telegram:2: owner), asked 0 min ago, valid until 11:15" in lines
+    assert any(line.startswith(f"- telegram:{STRANGER} (Eve - telegram·1") for line in lines)
+    assert f"- {code}: telegram:5 (Bob - telegram·2· owner), asked 0 min ago, valid until 11:15" in lines
     assert max(map(len, lines)) < 120
+
+
+async def test_the_list_stays_short_however_many_strangers_ask(desk: Desk) -> None:
+    codes = [await desk.code(f"7{number}") for number in range(60)]
+
+    text = (await desk.type("/pair")).text
+
+    assert [code for code in codes if code in text] == codes[-10:]
+    assert "50 older ones" in text
+    assert not (await desk.type(f"/pair approve {codes[0]}")).failed
 
 
 async def test_where_nobody_may_talk_the_list_says_how_that_changes() -> None:

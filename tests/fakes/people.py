@@ -2,7 +2,7 @@
 
 from nanobot.errors import StoreError
 from nanobot.people.people import Configured, People
-from nanobot.ports.people import Book
+from nanobot.ports.people import Book, PeopleStore
 from tests.fakes.clock import FakeClock
 
 OWNER = "1"
@@ -27,12 +27,12 @@ class MemoryPeople:
         self.book = book
 
 
-def some_people(clock: FakeClock | None = None, store: MemoryPeople | None = None) -> People:
+def some_people(clock: FakeClock | None = None, store: PeopleStore | None = None) -> People:
     """An owner, a member, and a group on Telegram, by the configuration."""
     configured = Configured(owners=[OWNER], members=[MEMBER], groups={GROUP: "mention"})
     return People(store or MemoryPeople(), clock or FakeClock(), {"telegram": configured})
 
 
-def nobody(clock: FakeClock | None = None, store: MemoryPeople | None = None) -> People:
+def nobody(clock: FakeClock | None = None, store: PeopleStore | None = None) -> People:
     """Two channels, and nobody who may talk there."""
     return People(store or MemoryPeople(), clock or FakeClock(), {"telegram": Configured(), "discord": Configured()})

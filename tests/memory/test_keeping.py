@@ -19,6 +19,7 @@ from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.memory_folder import MemoryFolder
 from nanobot.store.repo.versions import GitVersions
 from nanobot.store.sessions import SessionManager
+from nanobot.tools.approval import Approval
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.paths import Sandbox
 from nanobot.tools.writing import Remembering
@@ -50,7 +51,7 @@ class Desk:
         self.person = Person()
         self._tools = {
             tool.spec.name: tool
-            for tool in builtin_tools(Sandbox(workspace), asker=self.person, remembering=remembering)
+            for tool in builtin_tools(Sandbox(workspace), approval=Approval(self.person), remembering=remembering)
         }
 
     async def began(self) -> "Desk":

@@ -1,6 +1,8 @@
 """Who may talk, by the configuration and by pairing."""
 
 import asyncio
+from collections.abc import Awaitable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,6 +15,8 @@ from nanobot.people.codes import ALPHABET, LENGTH, MOST_ASKING, MOST_WRONG
 from nanobot.people.people import MACHINE, Configured, People
 from nanobot.people.trouble import PairingError
 from nanobot.ports.people import Asking
+from nanobot.store.people import PeopleFile
+from nanobot.workspace import Workspace
 from tests.fakes.clock import FakeClock
 from tests.fakes.people import GROUP, MEMBER, OWNER, STRANGER, MemoryPeople, nobody, some_people
 
@@ -131,23 +135,75 @@ async def test_a_code_that_is_over_says_so_and_a_new_one_is_another() -> None:
     assert await trouble(people.approve(new, CHAT)) == "wrong_code"
 
 
-async def test_few_wait_in_a_channel_at_once_and_a_place_is_free_again_after_an_hour() -> None:
-    clock = FakeClock()
-    people = nobody(clock)
+async def test_a_flood_of_strangers_keeps_nobody_from_getting_a_code_and_locks_nothing(tmp_path: Path) -> None:
+    """Each message is on the disk before it is answered, as in a gateway."""
+    clock, store = FakeClock(), PeopleFile(Workspace(tmp_path))
+    people = nobody(clock, store)
+    for number in range(MOST_ASKING + 20):
+        clock.advance(0.1)
+        assert await people.code_for("telegram", Sender(f"7{number}"), "chat") is not None
+    code = await code_of(people)
+    for number in range(MOST_ASKING - 1):  # whoever asked keeps their code while as many others ask
+        await code_of(people, f"8{number}")
+
+    assert len(people.asking) == MOST_ASKING
+    assert len(store.read().asking) == MOST_ASKING
+    assert people.locked_until is None
+    assert (await nobody(clock, store).approve(code, CHAT)).id == STRANGER
+
+
+async def test_whose_code_had_to_make_room_gets_another() -> None:
+    people = nobody()
+    first = await code_of(people)
+    elsewhere = await code_of(people, channel="discord")
     for number in range(MOST_ASKING):
-        await code_of(people, str(number))
+        await code_of(people, f"7{number}")
 
-    assert await people.code_for("telegram", Sender(STRANGER), STRANGER) is None
-    assert await people.code_for("discord", Sender(STRANGER), STRANGER) is not None
-    clock.advance(HOUR)
-    assert await people.code_for("telegram", Sender(STRANGER), STRANGER) is not None
+    assert await trouble(people.approve(first, MACHINE)) == "wrong_code"
+    assert await code_of(people) != first
+    assert await code_of(people, channel="discord") == elsewhere
 
 
-async def test_many_who_ask_at_the_same_moment_get_no_more_codes_than_that() -> None:
+async def test_many_who_ask_at_the_same_moment_each_get_their_code() -> None:
     people = nobody()
     codes = await asyncio.gather(*(people.code_for("telegram", Sender(str(number)), "chat") for number in range(20)))
 
-    assert len([code for code in codes if code]) == MOST_ASKING
+    assert len({code.code for code in codes if code}) == 20
+
+
+async def test_however_many_codes_wait_few_guesses_are_looked_at_in_a_day() -> None:
+    clock = FakeClock()
+    people = nobody(clock)
+    looked_at = 0
+    for _ in range(24 * 60):
+        for _ in range(10):
+            looked_at += await trouble(people.approve("AAAAAAAA", CHAT)) == "wrong_code"
+        clock.advance(60)
+
+    chance = looked_at * MOST_ASKING / len(ALPHABET) ** LENGTH  # of hitting any code with guesses over chat
+    assert looked_at <= 24 * MOST_WRONG
+    assert chance < 1e-5
+
+
+async def test_what_was_allowed_is_taken_back_when_a_role_or_a_link_changes_and_not_otherwise() -> None:
+    people = some_people()
+    heard: list[str] = []
+    people.on_standing.append(lambda: heard.append("now"))
+
+    async def changes(doing: Awaitable[object]) -> int:
+        heard.clear()
+        await doing
+        return len(heard)
+
+    code = await code_of(people)
+    assert not heard
+    assert await changes(people.approve(code, MACHINE)) == 1
+    assert await changes(people.seen("telegram", Sender(STRANGER, "Ben"))) == 0
+    linking = await people.link_code("telegram", STRANGER)
+    assert await changes(people.link(linking.code, "telegram", MEMBER)) == 1
+    assert await changes(people.unlink("telegram", MEMBER)) == 1
+    assert await changes(people.admit(Address("telegram", "-7"), "reply", CHAT)) == 0
+    assert await changes(people.revoke("telegram", STRANGER, MACHINE)) == 1
 
 
 async def test_whoever_was_denied_gets_no_code_for_a_day() -> None:

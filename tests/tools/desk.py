@@ -9,6 +9,7 @@ from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.errors import ToolError
 from nanobot.messages import Address, Button
 from nanobot.ports import Caller, ToolResult
+from nanobot.tools.approval import Approval
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.paths import Sandbox
 from nanobot.tools.shell import ExecPolicy
@@ -72,7 +73,7 @@ class Desk:
             tool.spec.name: tool
             for tool in builtin_tools(
                 Sandbox(Workspace(self.root), self.allowed_dirs, self.closed),
-                asker=self.person,
+                approval=Approval(self.person),
                 exec_policy=self.policy,
                 remembering=Remembering(self.guard, self.on_note, self.keep),
             )

@@ -6,11 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanobot.authority import Role, Scope
 from nanobot.channels.text.discord import discord_parts
 from nanobot.channels.text.telegram import telegram_parts
+from nanobot.messages import Address
 from nanobot.text import escaped
 from nanobot.tools.approval import Approval, ApprovalRequest
-from tests.tools.desk import IN_GROUP, OWNER, Person
+from tests.tools.desk import ADA, IN_GROUP, OWNER, Person
 
 LS = ApprovalRequest("tools.may_run", "ls", "sh", "run ls")
 
@@ -29,6 +31,24 @@ async def test_what_is_granted_for_a_session_is_granted_to_whom_it_was_asked_for
     assert await approval.given(ada, LS)
     assert not await approval.given(bob, LS)
     assert len(person.questions) == 2
+
+
+async def test_a_grant_ends_with_the_role_and_the_scope_in_which_it_was_given() -> None:
+    person = Person()
+    approval = Approval(person)
+    ada = replace(ADA, person="12")
+    person.answers = ["session", "no", "no", "no", "no"]
+
+    assert await approval.given(ada, LS)
+    raised = replace(ada, authority=replace(ada.authority, role=Role.OWNER))
+    linked = replace(ada, authority=replace(ada.authority, scope=Scope.person("discord", "7")))
+    for other in (raised, linked, replace(ada, address=Address("telegram", "12", "topic"))):
+        assert not await approval.given(other, LS)
+    assert not await approval.given(ada, command("ls "))  # another command, however alike
+    assert await approval.given(ada, LS)
+    person.answers = ["no"]
+    approval.take_back()
+    assert not await approval.given(ada, LS)
 
 
 async def test_what_is_long_is_agreed_to_only_when_all_of_it_was_shown() -> None:

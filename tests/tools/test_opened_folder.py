@@ -11,6 +11,7 @@ from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.errors import ToolError
 from nanobot.messages import Address, Button
 from nanobot.ports import Caller, Tool
+from nanobot.tools.approval import Approval
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.paths import Sandbox
 from nanobot.tools.shell import ExecPolicy
@@ -44,7 +45,7 @@ def project(tmp_path: Path) -> Path:
 
 def tools(project: Path, owner: Owner, allow: Sequence[str] = ()) -> dict[str, Tool]:
     built = builtin_tools(
-        Sandbox(Workspace(project.parent / "workspace")), asker=owner, exec_policy=ExecPolicy(allow=allow)
+        Sandbox(Workspace(project.parent / "workspace")), approval=Approval(owner), exec_policy=ExecPolicy(allow=allow)
     )
     return {tool.spec.name: tool for tool in built}
 

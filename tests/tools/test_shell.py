@@ -115,26 +115,6 @@ async def test_a_program_on_the_list_may_not_do_more_than_it_seems(tmp_path: Pat
     assert "git version" in await desk.text("exec", command="git --version")
 
 
-async def test_what_reads_everything_is_no_harmless_command(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, policy=ExecPolicy(owner="deny", allow=["grep", "rg", "cat", "ls"]))
-    desk.put("notes.md", "my words\n")
-    desk.put("people/telegram-7/USER.md", "ben-words\n")
-    desk.put("sessions/telegram/7.jsonl", "ben-words\n")
-    for command in (
-        "grep -r words .",
-        "grep -inR words",
-        "grep --recurs words",
-        "grep -f notes.md people",
-        "grep words people/telegram-7/USER.md",
-        "cat people/telegram-7/USER.md",
-        "cat sessions/telegram/7.jsonl",
-        "ls people/telegram-7",
-        "rg words",
-    ):
-        assert "may not be run" in await desk.refusal("exec", with_turn(OWNER, command), command=command)
-    assert "my words" in await desk.text("exec", command="grep words notes.md")
-
-
 async def test_files_of_the_workspace_cannot_make_a_harmless_git_command_run_others(restricted: Desk) -> None:
     for path, content in {
         "HEAD": "ref: refs/heads/main\n",

@@ -13,6 +13,7 @@ from nanobot.i18n import Language
 from nanobot.ops.logs import Mask
 from nanobot.ports import Caller, ToolResult, ToolSpec
 from nanobot.tools import spill
+from nanobot.tools.approval import Approval
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.disk import Disk
 from nanobot.tools.paths import Sandbox
@@ -129,7 +130,10 @@ async def test_what_a_command_shows_the_person_is_masked_before_it_is_cut(tmp_pa
     (tmp_path / "ws").mkdir()
     (tmp_path / "key").write_text(KEY)
     tools = builtin_tools(
-        Sandbox(Workspace(tmp_path / "ws")), asker=Person(), exec_policy=ExecPolicy(owner="allow"), mask=Mask([KEY])
+        Sandbox(Workspace(tmp_path / "ws")),
+        approval=Approval(Person()),
+        exec_policy=ExecPolicy(owner="allow"),
+        mask=Mask([KEY]),
     )
     (run,) = (tool for tool in tools if tool.spec.name == "exec")
     short = await run.run({"command": f"cat '{tmp_path}/key'"}, OWNER)

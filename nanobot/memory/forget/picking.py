@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from nanobot.authority import Scope
 from nanobot.forgotten import FORGOTTEN, Traces, beginning
 from nanobot.memory.pieces import Stretch, scopes_of
+from nanobot.text import as_name
 from nanobot.transcript import Message
 
 _SPILLED = re.compile(r"\bspill/[^\s\"'`,;:\])]+")
@@ -90,7 +91,8 @@ def tells(traces: Traces) -> IsMeant:
 
 def shown(message: Message) -> str:
     """How a message begins, for people."""
-    name = "nanobot" if message.role == "assistant" else (message.sender.name if message.sender else "") or message.role
+    sender = as_name(message.sender.name) if message.sender else ""
+    name = "nanobot" if message.role == "assistant" else sender or message.role
     return f"{message.at[:10]} {name}: {beginning(message.content or '')}"
 
 

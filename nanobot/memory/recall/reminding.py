@@ -14,6 +14,7 @@ from nanobot.memory.secrets import redact
 from nanobot.memory.section import fenced
 from nanobot.messages import InboundMessage
 from nanobot.ports import Clock, Hit, Said
+from nanobot.text import as_speaker
 from nanobot.transcript import Message, Usage
 
 TAG = "relevant_memories"
@@ -152,8 +153,8 @@ def _source(hit: Hit) -> str:
         links = "; ".join(f"{other.kind or 'see'} {other.name}" for other in hit.related)
         return f"{day}, {said.file}{f' ({links})' if links else ''}"
     if said.source == "quote":
-        return f"{day}, passed on, written by {said.speaker or 'somebody else'}"
-    who = "you" if said.role == "assistant" else said.speaker or "user"
+        return f"{day}, passed on, written by {as_speaker(said.speaker) or 'somebody else'}"
+    who = "you" if said.role == "assistant" else as_speaker(said.speaker) or "user"
     return f"{day}, {who} in {said.session}"
 
 
