@@ -12,6 +12,8 @@ from nanobot.ports.gateway import GatewayState, LookAtGateway
 if TYPE_CHECKING:
     from aiohttp import web
 
+    from nanobot.serving import HttpCall, ServerLimits
+
 OK = 200
 NOT_OK = 503
 _ROOT, _NAME = r"(?:~?/|\.{1,2}/|[A-Za-z]:\\)", r"[^\s:;,'\"()]"
@@ -29,31 +31,30 @@ class HealthError(NanobotError):
 class Health:
     """Answers 200 while every channel is well, 503 otherwise, with the figures as JSON: no names, no secrets."""
 
-    def __init__(self, host: str, port: int, look: LookAtGateway, listening: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        look: LookAtGateway,
+        listening: Callable[[int], None],
+        limits: "ServerLimits | None" = None,
+    ) -> None:
         """`listening` is told the port, which the system chooses if it is 0."""
         self._host = host
         self._port = port
         self._look = look
         self._listening = listening
+        self._limits = limits
 
     async def run(self) -> None:
         """Serve until cancelled. Raises HealthError."""
-        from aiohttp import web  # a fifth of a second
+        from nanobot.serving import HttpServer  # a fifth of a second
 
-        app = web.Application()
-        app.router.add_get("/health", self._answer)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
-        await runner.setup()
+        server = HttpServer({("GET", "/health"): self._answer}, self._limits)
         try:
-            await self._listen(web.TCPSite(runner, self._host, self._port))
-            self._listening(runner.addresses[0][1])
-            await asyncio.Event().wait()
-        finally:
-            await runner.cleanup()
-
-    async def _listen(self, site: "web.TCPSite") -> None:
-        try:
-            await site.start()
+            async with server.listening(self._host, self._port, patience=1.0) as port:
+                self._listening(port)
+                await asyncio.Event().wait()
         except OSError as error:
             why = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
             raise HealthError(
@@ -61,7 +62,7 @@ class Health:
                 "or to off"
             ) from error
 
-    async def _answer(self, _: "web.Request") -> "web.Response":
+    async def _answer(self, _: "HttpCall") -> "web.Response":
         from aiohttp import web
 
         state = await self._look()

@@ -17,7 +17,6 @@ from nanobot.tools import process, schema, shown
 from nanobot.tools.allowlist import AllowList
 from nanobot.tools.approval import Approval, ApprovalRequest
 from nanobot.tools.disk import Disk
-from nanobot.tools.environment import clean
 from nanobot.tools.paths import Place
 from nanobot.tools.spill import Spill
 from nanobot.workspace import folder_of
@@ -97,7 +96,7 @@ class Exec:
             finished = await process.run(
                 words,
                 place.path,
-                clean(os.environ),
+                process.clean(os.environ),
                 seconds=self._policy.timeout,
                 records=self._records,
                 turn=caller.turn,

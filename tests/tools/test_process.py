@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from nanobot.tools import process
-from nanobot.tools.environment import clean
 from nanobot.tools.shell import ExecPolicy
 from nanobot.workspace import Workspace
 from tests.tools.desk import OWNER, Desk
@@ -81,10 +80,10 @@ async def test_no_secret_is_inherited(shell: Desk, monkeypatch: pytest.MonkeyPat
 
 
 def test_the_path_holds_no_folder_in_which_the_model_could_write_programs() -> None:
-    assert clean({"PATH": ".::bin:/usr/bin"})["PATH"] == "/usr/bin"
-    assert clean({"PATH": "."})["PATH"].startswith("/usr/local/bin")
-    assert set(clean({"A": "1", "HOME": "/h", "LC_ALL": "C"})) >= {"HOME", "LC_ALL", "PATH", "TERM"}
-    assert "A" not in clean({"A": "1"})
+    assert process.clean({"PATH": ".::bin:/usr/bin"})["PATH"] == "/usr/bin"
+    assert process.clean({"PATH": "."})["PATH"].startswith("/usr/local/bin")
+    assert set(process.clean({"A": "1", "HOME": "/h", "LC_ALL": "C"})) >= {"HOME", "LC_ALL", "PATH", "TERM"}
+    assert "A" not in process.clean({"A": "1"})
 
 
 async def test_when_the_time_is_up_the_whole_group_ends(hurried: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,7 +222,7 @@ def left_over(records: Path, name: str, script: str) -> Iterator[tuple[subproces
     """A command that a process before us started, with its record, and the lines before it said `at work`."""
     (records / name).touch()
     command = ["/bin/sh", "-c", script]
-    environment = clean(os.environ) | {process.MARK: name}
+    environment = process.clean(os.environ) | {process.MARK: name}
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as popen:

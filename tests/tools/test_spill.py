@@ -147,7 +147,7 @@ async def test_what_a_command_shows_the_person_is_masked_before_it_is_cut(tmp_pa
 
 async def test_a_long_line_of_a_file_is_masked_before_it_is_cut(tmp_path: Path) -> None:
     (tmp_path / "ws").mkdir()
-    built = builtin_tools(Sandbox(Workspace(tmp_path / "ws")), asker=Person(), mask=Mask([KEY]))
+    built = builtin_tools(Sandbox(Workspace(tmp_path / "ws")), approval=Approval(Person()), mask=Mask([KEY]))
     tools = {tool.spec.name: MaskedTool(tool, Mask([KEY])) for tool in built}
     for fill in (MAX_RESULT - len(KEY) // 2, 300 - 6 - len(KEY) // 2, 100):
         line = f"{'x' * fill}{KEY}{'y' * 20_000}"
@@ -167,7 +167,7 @@ async def test_a_long_line_of_a_file_is_masked_before_it_is_cut(tmp_path: Path) 
 def test_what_a_tool_is_asked_is_masked_before_it_is_cut(tmp_path: Path) -> None:
     (tmp_path / "ws").mkdir()
     for tool in builtin_tools(
-        Sandbox(Workspace(tmp_path / "ws")), asker=Person(), exec_policy=ExecPolicy(owner="allow")
+        Sandbox(Workspace(tmp_path / "ws")), approval=Approval(Person()), exec_policy=ExecPolicy(owner="allow")
     ):
         masked = MaskedTool(tool, Mask([KEY]))
         for fill in range(60, 80):

@@ -7,6 +7,7 @@ from nanobot.channels.access import Door
 from nanobot.i18n import Language
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Bookmarks, Clock, Media, Transcriber
+from nanobot.serving import ServerLimits
 
 NAME = "telegram"
 """The channel's name, as in Address.channel and at the head of each id."""
@@ -34,12 +35,16 @@ class Access:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """How Telegram reaches us: `url` is the public address; its path counts here, too. `secret` None: made up."""
+    """How Telegram reaches us: `url` is the public address; its path counts here, too.
+
+    `secret` None: made up; `limits` None: the usual ones.
+    """
 
     url: str
     listen: str = "127.0.0.1"
     port: int = 8443
     secret: str | None = field(default=None, repr=False)
+    limits: ServerLimits | None = None
 
 
 @dataclass(frozen=True, slots=True)

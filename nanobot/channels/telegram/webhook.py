@@ -5,6 +5,7 @@ import hmac
 import json
 import logging
 import secrets
+from contextlib import AsyncExitStack
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -14,12 +15,12 @@ from nanobot.channels.telegram.line import Line
 from nanobot.channels.telegram.pending import STORED_AFTER, PendingUpdates
 from nanobot.channels.telegram.settings import Webhook
 from nanobot.errors import NanobotError
+from nanobot.serving import HttpCall, HttpServer
 
 log = logging.getLogger(__name__)
 
 _HEADER = "X-Telegram-Bot-Api-Secret-Token"
 _LIMIT = 30.0
-_MOST_BYTES = 4 << 20
 
 
 class WebhookServer:
@@ -39,47 +40,39 @@ class WebhookServer:
 
     async def run(self, pending: PendingUpdates) -> None:
         """Serve until cancelled. Raises RefusedTokenError, and NanobotError if the port cannot be used."""
-        app = web.Application(client_max_size=_MOST_BYTES)
+        where = self._settings
 
-        async def receive(request: web.Request) -> web.Response:
-            return web.Response(status=await self._receive(request, pending))
+        async def receive(call: HttpCall) -> web.Response:
+            return web.Response(status=await self._receive(call, pending))
 
-        app.router.add_post(urlsplit(self._settings.url).path or "/", receive)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=5)
-        await runner.setup()
-        try:
-            await self._open(runner)
+        server = HttpServer({("POST", urlsplit(where.url).path or "/"): receive}, where.limits)
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(server.listening(where.listen, where.port, patience=5.0))
+            except OSError as error:
+                raise NanobotError(
+                    f"The webhook cannot listen at {where.listen}:{where.port} ({error.strerror or error}). Choose "
+                    "another port in telegram.webhook, or stop what uses this one."
+                ) from error
+            log.info("telegram: the webhook listens at %s:%s", where.listen, where.port)
             await self._line.persistently(self._announce, _LIMIT)
             self._line.heard()
             await asyncio.Event().wait()
-        finally:
-            await runner.cleanup()
 
     async def _announce(self) -> bool:
         allowed = json.loads(ALLOWED)
         return await self._api.bot.set_webhook(self._settings.url, secret_token=self._secret, allowed_updates=allowed)
 
-    async def _open(self, runner: web.AppRunner) -> None:
-        where = self._settings
-        try:
-            await web.TCPSite(runner, where.listen, where.port).start()
-        except OSError as error:
-            raise NanobotError(
-                f"The webhook cannot listen at {where.listen}:{where.port} ({error.strerror or error}). Choose another "
-                "port in telegram.webhook, or stop what uses this one."
-            ) from error
-        log.info("telegram: the webhook listens at %s:%s", where.listen, where.port)
-
-    async def _receive(self, request: web.Request, pending: PendingUpdates) -> int:
+    async def _receive(self, call: HttpCall, pending: PendingUpdates) -> int:
         """Deal with a call; the status to answer with."""
-        told = request.headers.get(_HEADER, "").encode("utf-8", "surrogateescape")
+        told = call.header(_HEADER).encode("utf-8", "surrogateescape")
         if not hmac.compare_digest(told, self._secret.encode()):
             return 403
         try:
-            update = await request.json()
+            update = json.loads(await call.read())
             is_picture = "media_group_id" in update.get("message", {})
             update["update_id"] = int(update["update_id"])
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
             return 400
         if is_picture:
             return await self._picture(update, pending)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import aiohttp
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from nanobot.channels.telegram.pending import PendingUpdates
 from nanobot.channels.telegram.settings import Webhook
 from nanobot.errors import NanobotError
+from nanobot.serving import ServerLimits
 from tests.channels.telegram.scene import OWNER, Scene
 from tests.fakes.telegram_faults import hang
 from tests.fakes.telegram_server import FakeTelegram
@@ -73,6 +75,9 @@ async def test_what_cannot_be_stored_is_brought_again(scene: Scene, telegram: Fa
         (SECRET, b"[1]", 400),
         (SECRET, b'{"message": {}}', 400),
         (SECRET, b'{"update_id": 1, "message": 5}', 400),
+        (SECRET, b'{"update_id": 1e999, "message": {}}', 400),
+        (SECRET, b'{"update_id": %s}' % (b"[" * 100_000), 400),
+        (SECRET, b"\xff\xfe{", 400),
     ],
 )
 async def test_others_are_sent_away(
@@ -86,6 +91,44 @@ async def test_others_are_sent_away(
         async with caller.post(f"{telegram.webhook.address}/", data=body) as answer:
             assert answer.status == 404
         await scene.nothing_more()
+
+
+@pytest.mark.parametrize(
+    ("secret", "status"),
+    [
+        *((secret, 403) for secret in (b"\xff\xfe\x80", SECRET.encode() + b"\xff", b"", b" ", "密".encode())),
+        (SECRET[:-1].encode(), 403),
+        (SECRET.encode(), 413),
+    ],
+)
+async def test_a_wrong_secret_is_refused_whatever_its_bytes_and_a_right_one_with_too_much(
+    scene: Scene, telegram: FakeTelegram, secret: bytes, status: int
+) -> None:
+    assert scene.webhook is not None
+    async with scene.listening():
+        await telegram.called("setWebhook")
+        reader, writer = await asyncio.open_connection("127.0.0.1", scene.webhook.port)
+        writer.write(b"POST /hook HTTP/1.1\r\nHost: x\r\nX-Telegram-Bot-Api-Secret-Token: " + secret)
+        writer.write(b"\r\nContent-Length: 9999999999\r\n\r\n")  # of which not a byte is waited for
+        assert f" {status} ".encode() in await reader.readline()
+        writer.close()
+        await scene.nothing_more()
+
+
+async def test_who_holds_the_line_and_says_nothing_keeps_telegram_from_nothing(
+    scene: Scene, telegram: FakeTelegram
+) -> None:
+    assert scene.webhook is not None
+    scene.webhook = replace(scene.webhook, limits=ServerLimits(seconds=60.0, connections=5))
+    await scene.reborn()
+    async with scene.listening():
+        await telegram.called("setWebhook")
+        silent = [await asyncio.open_connection("127.0.0.1", scene.webhook.port) for _ in range(50)]
+        scene.owner().says("hello")
+        assert (await scene.hears()).text == "hello"
+        await scene.passing(telegram.webhook.quiet())
+        for _, writer in silent:
+            writer.close()
 
 
 async def test_a_secret_is_made_up_if_none_is_given(scene: Scene, telegram: FakeTelegram) -> None:

@@ -1,0 +1,118 @@
+"""HTTP on a port of this machine: who connects and says nothing, or too much, holds up nobody."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from aiohttp import web
+
+Handler = Callable[["HttpCall"], Awaitable[web.Response]]
+"""Answers a call; where it raises, the answer is 500, and the log tells why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLimits:
+    """What whoever connects may take up.
+
+    Args:
+        seconds: until a request has begun, until its head is there, and until its body is.
+        body: bytes.
+        connections: at once; beyond it the one that has asked for nothing for longest is dropped.
+    """
+
+    seconds: float = 10.0
+    body: int = 4 << 20
+    connections: int = 200
+
+
+class HttpCall:
+    """A request whose body has not been read yet."""
+
+    def __init__(self, request: web.BaseRequest, limits: ServerLimits) -> None:
+        self._request = request
+        self._limits = limits
+
+    def header(self, name: str) -> str:
+        """One header, "" without it."""
+        return self._request.headers.get(name, "")
+
+    async def read(self) -> bytes:
+        """The body. Raises what becomes 413 if it is too long, and 408 if it comes too slowly."""
+        limits, body = self._limits, bytearray()
+        if (self._request.content_length or 0) > limits.body:
+            raise web.HTTPRequestEntityTooLarge(limits.body)
+        try:
+            async with asyncio.timeout(limits.seconds):
+                while chunk := await self._request.content.readany():
+                    body += chunk
+                    if len(body) > limits.body:
+                        raise web.HTTPRequestEntityTooLarge(limits.body)
+        except TimeoutError:
+            raise web.HTTPRequestTimeout from None
+        return bytes(body)
+
+
+class HttpServer:
+    """Answers on some paths, each with one method."""
+
+    def __init__(self, handlers: Mapping[tuple[str, str], Handler], limits: ServerLimits | None = None) -> None:
+        """`handlers` by method and path."""
+        self._handlers = handlers
+        self._limits = limits or ServerLimits()
+
+    @asynccontextmanager
+    async def listening(self, host: str, port: int, *, patience: float) -> AsyncIterator[int]:
+        """Serve meanwhile; gives the port. At the end what is being answered has `patience` seconds.
+
+        Raises OSError if it cannot be listened there.
+        """
+        runner = web.ServerRunner(_Server(self._answer, self._limits), shutdown_timeout=patience)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, host, port).start()
+            yield runner.addresses[0][1]
+        finally:
+            await runner.cleanup()
+
+    async def _answer(self, request: web.BaseRequest) -> web.Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        handler = self._handlers.get((method, request.path))
+        if handler is None:
+            is_there = any(path == request.path for _, path in self._handlers)
+            return web.Response(status=405 if is_there else 404)
+        return await handler(HttpCall(request, self._limits))
+
+
+class _Server(web.Server):
+    """Drops the connection that has been idle for longest when there are too many."""
+
+    def __init__(self, answer: Callable[[web.BaseRequest], Awaitable[web.Response]], limits: ServerLimits) -> None:
+        super().__init__(self._busily, access_log=None, keepalive_timeout=limits.seconds, lingering_time=1.0)
+        self._answer = answer
+        self._most = limits.connections
+        self._busy = 0
+        self._idle: dict[web.RequestHandler, None] = {}  # in the order in which they became that
+
+    async def _busily(self, request: web.BaseRequest) -> web.Response:
+        connection = request.protocol
+        self._idle.pop(connection, None)
+        self._busy += 1
+        try:
+            return await self._answer(request)
+        finally:
+            self._busy -= 1
+            if connection.transport is not None:
+                self._idle[connection] = None
+
+    def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
+        super().connection_made(handler, transport)
+        self._idle[handler] = None
+        if self._busy + len(self._idle) > self._most:
+            longest = next(iter(self._idle))
+            del self._idle[longest]
+            longest.force_close()
+
+    def connection_lost(self, handler: web.RequestHandler, exc: BaseException | None = None) -> None:
+        super().connection_lost(handler, exc)
+        self._idle.pop(handler, None)
