@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache, partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from nanobot.app.archive import build_archivist
 from nanobot.app.ground import Ground
@@ -14,6 +14,7 @@ from nanobot.app.people import build_people
 from nanobot.authority import Role, Scope
 from nanobot.bus.erasable import ErasableSpool, inbound_is_meant
 from nanobot.bus.spool import Spool
+from nanobot.channels.telegram.ids import held_saying
 from nanobot.channels.terminal.person import NAME as TERMINAL
 from nanobot.channels.terminal.typed import ErasableTyped
 from nanobot.commands.forget import Forgetting
@@ -42,6 +43,7 @@ from nanobot.store.erasing.scan import Scan
 from nanobot.store.erasing.sessions import ErasableSessions
 from nanobot.store.erasing.shipped import shipped_in
 from nanobot.store.erasing.state import ErasableState
+from nanobot.store.erasing.strays import ErasableStrays, is_copy_of_ours
 from nanobot.store.erasing.texts import ErasableTexts
 from nanobot.store.template import template_folder
 from nanobot.workspace import Home, Workspace
@@ -138,7 +140,7 @@ async def _send(notice: OutboundMessage, bus: Bus, workspace: Workspace) -> None
 
 def _stores(parts: Parts, transcripts: ErasableSessions, remembered: Remembered) -> Sequence[Erasable]:
     space, home = parts.workspace, parts.ground.home
-    return [
+    stores: Sequence[Erasable] = [
         transcripts,
         ErasableEpisodes(parts.keep.episodes, space),
         remembered,
@@ -146,13 +148,29 @@ def _stores(parts: Parts, transcripts: ErasableSessions, remembered: Remembered)
         ErasableFolder("spill", space.spill, space, holds_copies=True),
         ErasableTexts("heartbeat", [space.heartbeat]),
         ErasableProposals(parts.keep.memory.waiting, space.proposals),
-        ErasableSpool(space.spool, lambda: _spool(parts)),
+        ErasableSpool(space.spool, lambda: _spool(parts), partial(_whose_mark, parts)),
         ErasableTyped(home.terminal_history),
         ErasableLog(home.log),
         ErasableState(space, parts.keep.models.forget, lambda is_meant: parts.people().forget_names(is_meant)),
         Untouched("settings", lambda: iter([home.config]), lambda path: _is_settings(home, path)),
         Untouched("own", lambda: _own_files(space), lambda path: _is_own(space, path)),
     ]
+    strays = ErasableStrays(space.root, lambda path: any(store.owns(path) for store in stores), [space.heartbeat.name])
+    return [*stores, strays]
+
+
+def _whose_mark(parts: Parts, name: str, value: str) -> tuple[str, Address, str] | None:
+    """Whose a message is that Telegram has brought and that is not on the bus yet."""
+    if (held := held_saying(name, value)) is None:
+        return None
+    channel, who = held.address.channel, held.sender.id
+    if not held.is_alone:
+        scope = Scope.group(channel, held.address.chat)
+    elif parts.people().role(channel, who) is Role.OWNER:
+        scope = Scope.owner()
+    else:
+        scope = Scope.person(*parts.people().first(channel, who))
+    return scope.name, held.address, held.inbound
 
 
 def _spool(parts: Parts) -> AbstractAsyncContextManager[Spool]:
@@ -214,7 +232,10 @@ def _is_own(space: Workspace, path: Path) -> bool:
     """Whether a person, or the model at their wish, put it into the workspace: it is no part of the bot's memory."""
     if not path.is_relative_to(space.root) or path == space.heartbeat:
         return False
-    top = path.relative_to(space.root).parts[0]
+    inside = PurePosixPath(path.relative_to(space.root))
+    top = inside.parts[0]
+    if is_copy_of_ours(inside, [space.heartbeat.name]):
+        return False
     return top not in _OURS and not (top == path.name and path in (space.user, space.soul, space.agents, space.tools))
 
 

@@ -5,10 +5,14 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from nanobot.bus.spool import Spool
-from nanobot.messages import InboundMessage, OutboundMessage
+from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.ports import Found, Meant, Piece, Trouble
 
 _COMMAND = "/forget"
+
+WhoseMark = Callable[[str, str], tuple[str, Address, str] | None]
+"""Of a message that a channel has written down under a bookmark, by name and value: its scope, where it was said, and
+its id on the bus. None for other bookmarks."""
 
 OpenSpool = Callable[[], AbstractAsyncContextManager[Spool]]
 
@@ -18,10 +22,11 @@ class ErasableSpool:
 
     place = "spool"
 
-    def __init__(self, path: Path, open_spool: OpenSpool) -> None:
+    def __init__(self, path: Path, open_spool: OpenSpool, whose: WhoseMark) -> None:
         """`open_spool` gives the running one, or opens it for a while; it is not asked if there is no file."""
         self._path = path
         self._open = open_spool
+        self._whose = whose
 
     def owns(self, path: Path) -> bool:
         return path.parent == self._path.parent and path.name.startswith(self._path.name)
@@ -30,22 +35,27 @@ class ErasableSpool:
         if not self._path.exists():
             return Found()
         async with self._open() as spool:
-            count = await spool.count(_counted(meant)) + len(await _marks(spool, meant))
+            count = await spool.count(_counted(meant)) + len(await self._marks(spool, meant))
         return Found(count, [Piece(str(self._path))] if count else [])
 
     async def erase(self, meant: Meant) -> None:
         if not self._path.exists():
             return
         async with self._open() as spool:
-            for name in await _marks(spool, meant):
-                await spool.mark(name, "")
+            for name, message in (await self._marks(spool, meant)).items():
+                await (spool.drop(name, message) if message else spool.mark(name, ""))
             await spool.erase(_meant(meant), meant.sessions)
 
-
-async def _marks(spool: Spool, meant: Meant) -> list[str]:
-    """The bookmarks that tell it: whose they are, they do not say, so that only the owner reaches them."""
-    marks = await spool.marks("") if meant.of_owner else {}
-    return [name for name, value in marks.items() if meant.traces.stand_in(value.encode("utf-8", "replace"))]
+    async def _marks(self, spool: Spool, meant: Meant) -> dict[str, str]:
+        """The bookmarks that tell it, each with the id of the message in it; "" for others, which the owner reaches."""
+        found: dict[str, str] = {}
+        for name, value in (await spool.marks("")).items():
+            scope, address, message = self._whose(name, value) or ("owner", None, "")
+            if meant.reaches(scope):
+                is_all = scope in meant.emptied or (address is not None and address.session_key in meant.sessions)
+                if is_all or meant.traces.stand_in(value.encode("utf-8", "replace")):
+                    found[name] = message
+        return found
 
 
 def _counted(meant: Meant) -> Callable[[InboundMessage | OutboundMessage | Trouble], bool]:
@@ -60,13 +70,19 @@ def _meant(meant: Meant) -> Callable[[InboundMessage | OutboundMessage | Trouble
             case InboundMessage():
                 return inbound_is_meant(item, meant)
             case OutboundMessage():
-                key = item.address.session_key
                 is_told = item.turn in meant.turns or meant.traces.show(item.text)
-                return key in meant.sessions or (meant.hears(key) and is_told)
+                return item.address.session_key in meant.sessions or (_is_heard(item.address, meant) and is_told)
         key = item.address.session_key if item.address else ""
-        return key in meant.sessions or (meant.hears(key) and meant.traces.show(item.reason))
+        is_heard = meant.of_owner if item.address is None else _is_heard(item.address, meant)
+        return key in meant.sessions or (is_heard and meant.traces.show(item.reason))
 
     return is_meant
+
+
+def _is_heard(address: Address, meant: Meant) -> bool:
+    """Whether what goes to a chat may be looked at: of one in which nothing is written down yet its scope tells."""
+    chat = f"{address.channel}-{address.chat}"
+    return meant.hears(address.session_key) or meant.reaches(f"person:{chat}") or meant.reaches(f"group:{chat}")
 
 
 def inbound_is_meant(message: InboundMessage, meant: Meant) -> bool:
@@ -74,6 +90,8 @@ def inbound_is_meant(message: InboundMessage, meant: Meant) -> bool:
     if not meant.reaches(message.authority.scope.name):
         return False
     if message.id in meant.inbound or message.address.session_key in meant.sessions:
+        return True
+    if message.authority.scope.name in meant.emptied and not message.text.startswith(_COMMAND):
         return True
     quotes = any(meant.traces.show(quote.text) for quote in message.quotes)
     return quotes or meant.traces.name(message.text) or any(meant.traces.name(file.name) for file in message.files)

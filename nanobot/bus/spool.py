@@ -17,6 +17,7 @@ from nanobot.bus.backlog import backlog
 from nanobot.bus.database import Database
 from nanobot.bus.erasing import IsMeant
 from nanobot.bus.line import Line
+from nanobot.bus.rows import key
 from nanobot.errors import StoreError, expected_in
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
 from nanobot.ports import Backlog, Clock, Delivery
@@ -280,6 +281,16 @@ class Spool:
 
     async def marks(self, prefix: str) -> Mapping[str, str]:
         return await self._database.run(partial(marks.starting_with, prefix=prefix))
+
+    async def drop(self, name: str, message_id: str) -> None:
+        """Take a bookmark away, and the message that it stands for in advance: should it come, it came before."""
+        at = self._clock.now().timestamp()
+
+        def work(db: Connection) -> None:
+            marks.put(db, name, "")
+            known.learn(db, key("in", message_id), at)
+
+        await to_the_end(self._database.run(work))
 
     # Whether it can be written.
 

@@ -23,7 +23,7 @@ class Words:
 
     def nothing(self, preview: Preview) -> str:
         """There is nothing to forget."""
-        return "\n".join([self.say("nothing_found"), *self._left(preview.left)])
+        return "\n".join([self.say("nothing_found"), *self._left(preview.left, whole=True)])
 
     def preview(self, preview: Preview, *, whole: bool) -> Sequence[str]:
         """What would go, line by line: how much in each place, and what there; of much, the first, unless `whole`."""
@@ -31,7 +31,7 @@ class Words:
         for place, count in preview.counts.items():
             if count:
                 lines += [self._place(place, count), *self._shown(preview.shown[place], count, whole=whole)]
-        return [*lines, *self._left(preview.left)]
+        return [*lines, *self._left(preview.left, whole=whole)]
 
     def ask(self, token: str, number: int) -> Sequence[str]:
         """How to say yes to it."""
@@ -61,7 +61,7 @@ class Words:
 
     def is_cut(self, preview: Preview) -> bool:
         """Whether the preview leaves out something that could be shown."""
-        return any(
+        return len(preview.left) > MOST_LEFT or any(
             len(_at_first(each)) < len(each) for place, each in preview.shown.items() if preview.counts.get(place)
         )
 
@@ -84,9 +84,9 @@ class Words:
             folders = sorted(note for note in meant.notes if note.endswith("/"))
             yield self.say("linked", who=", ".join(sorted(meant.people)), folders=", ".join(folders))
 
-    def _left(self, places: Sequence[str]) -> Iterator[str]:
+    def _left(self, places: Sequence[str], *, whole: bool = False) -> Iterator[str]:
         if places:
-            yield self.say("left", places=_first(places))
+            yield self.say("left", places=", ".join(places) if whole else _first(places))
 
     def _failed(self, place: str, why: str) -> str:
         if why == NO_GIT:

@@ -104,6 +104,11 @@ def private_folder(path: Path) -> None:
     sync_folder(path.parent)
 
 
+def is_temp(name: str) -> bool:
+    """Return whether a file with this name is one of ours that is being written."""
+    return _IS_TEMP.fullmatch(name) is not None
+
+
 def remove_stale_temps(folder: Path) -> None:
     """Delete what a killed process left half written in a folder. Files of living processes, ours too, stay."""
     for path in folder.glob(_TEMP.format(pid="*", random="*")):

@@ -1,6 +1,13 @@
 """The ids of messages on Telegram, ours and its own."""
 
+import json
+from dataclasses import dataclass
+
 from nanobot.channels.telegram.settings import NAME
+from nanobot.messages import Address, Sender
+
+HELD = f"{NAME}:held:"
+"""How bookmarks begin that hold an update, as Telegram brought it, which is not on the bus yet."""
 
 
 def inbound_id(chat: int, message: int) -> str:
@@ -25,3 +32,31 @@ def placed(platform_id: str) -> tuple[int, int]:
     """Chat and number of what we said."""
     chat, _, message = platform_id.partition(":")
     return int(chat), int(message)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldSaying:
+    """Whose message an update is that is written down: the id that it gets on the bus, who said it, and where."""
+
+    inbound: str
+    address: Address
+    sender: Sender
+    is_alone: bool
+
+
+def held_saying(name: str, value: str) -> HeldSaying | None:
+    """The message in a bookmark with this name; None if it is something else, or nobody's."""
+    if not name.startswith(HELD):
+        return None
+    try:
+        update = json.loads(value)
+        message = update.get("message") or update["edited_message"]
+        chat, sender = message["chat"], message["from"]
+        return HeldSaying(
+            inbound_id(int(chat["id"]), int(message["message_id"])),
+            Address(NAME, str(chat["id"])),
+            Sender(str(sender["id"])),
+            is_alone=chat.get("type") == "private",
+        )
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Self
 
 from nanobot.channels.telegram.api import Json
+from nanobot.channels.telegram.ids import HELD
 from nanobot.channels.telegram.inbox import Inbox
 from nanobot.errors import StoreError
 from nanobot.ports import Bookmarks, Clock
@@ -15,8 +16,6 @@ log = logging.getLogger(__name__)
 
 STORED_AFTER = 1.0
 """Seconds after which an update that is not dealt with is written down, so that Telegram need not bring it again."""
-
-_PREFIX = "telegram:held:"
 
 
 class PendingUpdates:
@@ -37,7 +36,7 @@ class PendingUpdates:
         self._received: set[int] = set()  # of the open ones, those that Telegram may forget
 
     async def __aenter__(self) -> Self:
-        marks = await self._bookmarks.marks(_PREFIX)
+        marks = await self._bookmarks.marks(HELD)
         updates: list[Json] = sorted(map(json.loads, marks.values()), key=lambda update: int(update["update_id"]))
         for update in updates:
             number = int(update["update_id"])
@@ -95,7 +94,7 @@ class PendingUpdates:
         work = self._open[number]
         try:
             if number not in self._stored and await self._inbox.is_welcome(update):
-                await self._bookmarks.mark(f"{_PREFIX}{number}", json.dumps(update))
+                await self._bookmarks.mark(f"{HELD}{number}", json.dumps(update))
                 self._stored.add(number)
         except StoreError as error:
             log.warning("telegram update %s cannot be stored: %s", number, error)
@@ -122,7 +121,7 @@ class PendingUpdates:
         if number not in self._stored:
             return
         try:
-            await self._bookmarks.mark(f"{_PREFIX}{number}", "")
+            await self._bookmarks.mark(f"{HELD}{number}", "")
             self._stored.discard(number)
         except StoreError as error:  # it comes again at the next start, and is known by its id
             log.warning("%s", error)

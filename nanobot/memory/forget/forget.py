@@ -225,7 +225,7 @@ class Forget:
         others, unread = await self._find(replace(meant, scopes=None)) if meant.scopes is not None else ({}, {})
         if unread or any(one.count for one in others.values()):
             return ()
-        known = {place.rpartition(":")[0] for place in left}
+        known = {*left, *(place.rpartition(":")[0] for place in left)}
         return [path for path in await self._house.leftovers(meant) if path not in known]
 
     async def _find(self, meant: Meant) -> tuple[Mapping[str, Found], Mapping[str, NanobotError]]:

@@ -71,7 +71,7 @@ class WorkTree:
             inside = PurePosixPath(path)
             if str(inside) != path or ".." in inside.parts or not is_versioned(inside):
                 raise VersionError("refused", f"{path!r} is not kept in the history", paths=[path])
-            if reason := _unfit(edit.after or b""):
+            if reason := unfit(edit.after or b""):
                 raise VersionError("refused", f"{path} would not be kept ({reason})", paths=[path])
         shaped = [(p, Edit(self._versioned(p, e.before), self._versioned(p, e.after))) for p, e in edits.items()]
         return dict(sorted(shaped, key=lambda item: item[1].after is not None))
@@ -173,7 +173,7 @@ class WorkTree:
             found.skipped[path] = "large"
         else:
             data = _bytes_of(self._root / path)
-            if reason := _unfit(data):
+            if reason := unfit(data):
                 found.skipped[path] = reason
             else:
                 found.files[path] = self._shape.versioned(path, data), bool(info.st_mode & stat.S_IXUSR)
@@ -184,7 +184,7 @@ def beneath(skipped: Mapping[str, str]) -> Callable[[str], bool]:
     return lambda path: any(path == known or path.startswith(f"{known}/") for known in skipped)
 
 
-def _unfit(data: bytes) -> str:
+def unfit(data: bytes) -> str:
     """Why such a content is not kept, "" if it is."""
     if len(data) > MAX_SIZE:
         return "large"

@@ -1,15 +1,17 @@
 """What is forgotten is gone, everywhere; what stands beside it stays."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.commands.forget import forget_at_shell
 from nanobot.forgotten import FORGOTTEN
+from nanobot.messages import InboundMessage, OutboundMessage
 from nanobot.ports import Erasable
 from nanobot.store.history import History
 from nanobot.store.sessions import SessionManager
-from tests.memory.forget.household import MEMBER, OTHER, SECRET, Household, files_in, git
+from tests.memory.forget.household import MEMBER, MEMBER_TELEGRAM, OTHER, SECRET, Household, files_in, git, inbound
 
 INDEX = "workspace/.nanobot/cache/recall.db"
 
@@ -148,6 +150,47 @@ async def test_a_member_reaches_only_what_is_theirs(house: Household) -> None:
     async with house.spool() as spool:
         assert [(await spool.receive()).id for _ in range(2)] == ["in1", "in2"]
     assert "cli" not in answer.text
+
+
+async def test_a_member_reaches_what_of_theirs_is_not_dealt_with_yet(house: Household) -> None:
+    async with house.spool() as spool:
+        await spool.erase(lambda item: isinstance(item, InboundMessage))
+        await spool.mark("telegram:held:11", _update(555, 21, f"and {SECRET}?"))
+        await spool.mark("telegram:held:12", _update(7, 22, f"{SECRET}, said an owner"))
+        await spool.mark("telegram:held:13", _update(555, 23, f"the {OTHER}"))
+        await spool.mark("telegram:held:14", _update(-100, 24, f"{SECRET}, in a group", who=555))
+        await spool.send(OutboundMessage(id="out9", address=MEMBER_TELEGRAM, text=f"You said {SECRET}.", turn="v9"))
+
+    answer = await house.forget_as(MEMBER, SECRET)
+
+    assert "messages just coming in or going out: 2" in answer.text, answer.text
+    async with house.spool() as spool:
+        held = await spool.marks("telegram:held:")
+        assert sorted(held) == ["telegram:held:12", "telegram:held:13", "telegram:held:14", "telegram:held:9"]
+        assert (await spool.backlog()).waiting_out == {"telegram": 2}  # both to the owner
+        await spool.publish(inbound("telegram:555:21", f"and {SECRET}?", MEMBER, MEMBER_TELEGRAM))
+        await spool.publish(inbound("telegram:555:23", f"the {OTHER}", MEMBER, MEMBER_TELEGRAM))
+        assert (await spool.receive()).id == "telegram:555:23"
+
+
+async def test_of_a_person_nothing_stays_that_waits(house: Household) -> None:
+    async with house.spool() as spool:
+        await spool.mark("telegram:held:11", _update(555, 21, "in other words"))
+        await spool.publish(inbound("in9", "in other words", MEMBER, MEMBER_TELEGRAM))
+
+    done = await house.forget("person:telegram:555")
+
+    assert not done.failed, done.text
+    async with house.spool() as spool:
+        assert sorted(await spool.marks("telegram:held:")) == ["telegram:held:9"]
+        assert [(await spool.receive()).id for _ in range(2)] == ["in1", "in2"]
+        assert (await spool.backlog()).waiting_in == 2
+
+
+def _update(chat: int, number: int, text: str, *, who: int | None = None) -> str:
+    kind = "private" if chat > 0 else "supergroup"
+    said = {"message_id": number, "chat": {"id": chat, "type": kind}, "from": {"id": who or chat}, "text": text}
+    return json.dumps({"update_id": number, "message": said})
 
 
 async def test_a_member_does_not_even_learn_that_others_hold_it(house: Household) -> None:
