@@ -143,7 +143,9 @@ def narrow(text: str) -> str:
 def is_treacherous(text: str) -> bool:
     """Return whether a text holds what cannot be seen, or tokens of a chat template; line ends are neither."""
     text = _plain_blanks(text)
-    return any(is_unseen for _, is_unseen in _judged(text)) or bool(_TEMPLATE.search(text))
+    if (not text.isascii() or _CONTROL.search(text)) and any(is_unseen for _, is_unseen in _judged(text)):
+        return True
+    return bool(_TEMPLATE.search(text))
 
 
 def _plain_blanks(text: str) -> str:

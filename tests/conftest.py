@@ -13,6 +13,7 @@ from blockbuster import blockbuster_ctx
 from hypothesis import HealthCheck, settings
 
 from tests.fakes.databases import nobody_opens_them
+from tests.fakes.disk import nothing_is_flushed
 from tests.fakes.logs import logging_as_before
 
 # The same few examples each time, many of them in `make crash`; HYPOTHESIS_PROFILE=new looks for new ones. A fixture
@@ -30,6 +31,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 nobody_opens_them()
+nothing_is_flushed()
 
 codecs.lookup("utf-8-sig")  # imported where it is first used: a second thread would be seen to wait for that
 

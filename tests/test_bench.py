@@ -7,13 +7,11 @@ import pytest
 from bench.__main__ import BENCHMARKS
 from bench.figures import SMALL, Figure, rows, table
 
-WHOLE_PROCESSES = ("gateway", "memory", "startup")
-"""Start the program anew several times."""
+LONG = ("forget", "gateway", "memory", "startup", "turn", "versions")
+"""Start the program anew several times, or have much to prepare."""
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in WHOLE_PROCESSES)) for name in BENCHMARKS]
-)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in BENCHMARKS])
 def test_a_benchmark_runs(name: str) -> None:
     figures = importlib.import_module(f"bench.{name}").measure(SMALL)
 

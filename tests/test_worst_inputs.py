@@ -10,7 +10,7 @@ from datetime import date
 
 import pytest
 
-SIZES = (10_000, pytest.param(100_000, marks=pytest.mark.slow))
+SIZES = (3_000, pytest.param(100_000, marks=pytest.mark.slow))
 SECONDS = 60
 """Of processor time for all texts of one parser."""
 

@@ -20,6 +20,7 @@ import msgspec
 
 import nanobot
 from nanobot.cli import main
+from tests.fakes.disk import nothing_is_flushed
 
 LAZY = ("openai.resources.chat.completions", "discord", "telegram.ext", "httpx2", "aiohttp.web", "apscheduler", "yaml")
 """What nanobot imports only once it needs it."""
@@ -92,4 +93,5 @@ def _run(request: Request, streams: list[int]) -> int:
 
 if __name__ == "__main__":
     _import_all()
+    nothing_is_flushed()
     sys.exit(_serve(socket.socket(fileno=int(sys.argv[1]))))

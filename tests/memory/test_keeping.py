@@ -157,7 +157,7 @@ async def test_with_a_yes_the_rules_are_changed_as_a_version_too(desk: Desk) -> 
 
 
 async def test_files_that_the_history_does_not_keep_are_written_without_one(desk: Desk) -> None:
-    large = "x" * 1_000_001
+    large = "x" + " " * 1_000_000
     await desk.call("write_file", path="todo.txt", content="milk\n")
     await desk.call("write_file", path="memory/large.md", content=large)
 
