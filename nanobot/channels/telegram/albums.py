@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from weakref import WeakValueDictionary
 
 from telegram import Message
 
@@ -37,19 +38,20 @@ class Albums:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._open: dict[tuple[int, str], Album] = {}
+        self._known: WeakValueDictionary[tuple[int, str], Album] = WeakValueDictionary()  # being dealt with, too
 
     def join(self, message: Message) -> tuple[Album, bool]:
         """The album of a picture, and whether this is the first one of it to come."""
         key = message.chat_id, message.media_group_id or ""
         is_first = key not in self._open
-        album = self._open.setdefault(key, Album())
+        album = self._known[key] = self._open.setdefault(key, Album())
         album.items.append(message)
         album.changed = self._clock.monotonic()
         return album, is_first
 
     def with_others(self, message: Message) -> Sequence[Message]:
-        """A message, with the pictures of its album that have come."""
-        album = self._open.get((message.chat_id, message.media_group_id or ""))
+        """A message, with the pictures of its album that have come, until all of it is dealt with."""
+        album = self._known.get((message.chat_id, message.media_group_id or ""))
         others = album.items if album else ()
         return [message, *(item for item in others if item.message_id != message.message_id)]
 

@@ -105,11 +105,22 @@ class Hearing:
         )
         return await self._door.admit(contact)
 
-    async def apologize(self, message: Message) -> None:
+    async def apologize(self, messages: Sequence[Message]) -> None:
         """A bug kept us from reading this; whoever may talk is told."""
-        admission = await self.admission([message])
+        admission = await self.admission(messages)
         if admission is not None and admission.to_bot:
-            await self._answers.tell(message, "bug")
+            await self._answers.tell(messages[0], "bug")
+
+    async def set_aside(self, messages: Sequence[Message]) -> None:
+        """The process kept ending while these were read: publish the words alone, and tell whoever may talk."""
+        admission = await self.admission(messages)
+        if admission is None:
+            return
+        text = "\n".join(filter(None, (own_words(message, self._me) for message in messages)))
+        if admission.to_bot:
+            await self._answers.tell(messages[0], "words_only" if text else "set_aside")
+        if text:
+            await self._publish_said(messages, admission, Content(f"{text}\n[this could not be read whole]"))
 
 
 def _has_content(message: Message) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
@@ -111,17 +111,27 @@ class Inbox:
         else:
             await self._desks.hearing.said([message])
 
+    async def set_aside(self, raws: Sequence[Json], *, is_patient: IsPatient) -> bool:
+        """Deal with a message, or an album, that ended the process while it was read; whether that was done."""
+        return await self._told(raws, self._desks.hearing.set_aside, is_patient)
+
     async def _apologized(self, raw: Json, patient: IsPatient) -> bool:
         """Tell whoever sent what hit a bug; whether that was done, as `take`."""
+        return await self._told([raw], self._desks.hearing.apologize, patient)
+
+    async def _told(
+        self, raws: Sequence[Json], tell: Callable[[Sequence[Message]], Awaitable[None]], patient: IsPatient
+    ) -> bool:
+        number = raws[0]["update_id"]
         try:
-            message = envelope(raw, self._api.bot)
-            if message is not None:
-                await self._in_order(message.chat_id, lambda: self._desks.hearing.apologize(message), patient)
+            messages = [message for raw in raws if (message := envelope(raw, self._api.bot)) is not None]
+            if messages:
+                await self._in_order(messages[0].chat_id, lambda: tell(messages), patient)
         except StoreError as error:
-            log.warning("telegram update %s cannot be answered: %s", raw["update_id"], error)
+            log.warning("telegram update %s cannot be answered: %s", number, error)
             return False
         except Exception:  # a bug in what tells of bugs must not end it all
-            log.exception("telegram update %s cannot be answered", raw["update_id"])
+            log.exception("telegram update %s cannot be answered", number)
         return True
 
     async def _album(self, message: Message, patient: IsPatient) -> None:

@@ -137,6 +137,14 @@ class Scene:
             raise StoreError("no room")
         await self.spool.publish(message)
 
+    async def dies(self, when: Callable[[], bool]) -> None:
+        """Listen until then, and end as a killed process does: nothing is written any more."""
+        async with self.listening():
+            await self.until(when)
+            self.full = True
+        self.full = False
+        await self.reborn()
+
     async def passing(self, work: Awaitable[T], *, tick: float = 0.1) -> T:
         """Let time pass until something is there."""
         waiting = asyncio.ensure_future(work)
