@@ -78,6 +78,7 @@ class Post:
             trouble=trouble.rstrip("."),
             waiting=status.waiting,
             next_try=status.next_try,
+            gaps=status.gaps,
             flow=flow_of(self._deliverer.status(), self._clock.now()),
         )
 

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from nanobot.errors import NanobotError
 from nanobot.messages import Address, Attachment, Button, OutboundMessage
+from nanobot.ports.gateway import Gap
 
 
 class RefusedTokenError(NanobotError):
@@ -24,7 +25,8 @@ class PlatformStatus:
     `bot` is the bot's name there ("@name"), once it is known; `since` the time from which it has been connected,
     None while it is not; `trouble` says what keeps it from hearing, as an Obstacle (ports/gateway.py) or in a
     sentence, "" if nothing does; `waiting` counts the messages that were received and wait for a file, or behind one;
-    `next_try` is when the connection is tried again, where that is known.
+    `next_try` is when the connection is tried again, where that is known; `gaps` are what was said while the bot was
+    away and not read.
     """
 
     bot: str = ""
@@ -32,6 +34,7 @@ class PlatformStatus:
     trouble: str = ""
     waiting: int = 0
     next_try: datetime | None = None
+    gaps: Sequence[Gap] = ()
 
 
 class DeliveryError(NanobotError):

@@ -10,6 +10,7 @@ from nanobot.messages import InboundMessage, Sender
 from nanobot.ports.bus import Backlog, Trouble
 from nanobot.ports.gateway import OBSTACLES, ChannelState, GatewayState, LookAtGateway
 
+MOST_GAPS = 5
 MOST_TROUBLES = 10
 
 _WORTH_TELLING = 60.0  # seconds that something waits
@@ -61,6 +62,7 @@ def gateway_lines(state: GatewayState, language: Language) -> Iterator[str]:
             yield "- " + say("gateway.next_try", language, name=channel.name, at=f"{channel.next_try:%H:%M:%S}")
         if channel.waiting:
             yield "- " + say("gateway.waiting_for_files", language, name=channel.name, count=channel.waiting)
+        yield from _gap_lines(channel, language)
         yield from _flow_lines(channel, language)
     yield from _backlog_lines(state.backlog, language)
 
@@ -82,6 +84,16 @@ def channel_line(channel: ChannelState, language: Language) -> str:
     if channel.state == "up" and channel.trouble:
         line += " " + say("gateway.but", language, trouble=_trouble(channel, language))
     return line
+
+
+def _gap_lines(channel: ChannelState, language: Language) -> Iterator[str]:
+    """What was not read after a pause, the newest first."""
+    gaps = list(reversed(channel.gaps))
+    for gap in gaps[:MOST_GAPS]:
+        key = f"gateway.gap_{gap.why}" if gap.where else "gateway.gap_chats"
+        yield "- " + say(key, language, name=channel.name, where=gap.where, count=gap.chats)
+    if len(gaps) > MOST_GAPS:
+        yield "- " + say("gateway.more_gaps", language, name=channel.name, count=len(gaps) - MOST_GAPS)
 
 
 def _flow_lines(channel: ChannelState, language: Language) -> Iterator[str]:

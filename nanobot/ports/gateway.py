@@ -16,6 +16,29 @@ OBSTACLES: Sequence[str] = (*get_args(Obstacle), *get_args(DiskObstacle))
 their language."""
 
 
+GapReason = Literal["count", "age", "crowd", "requests", "threads", "forbidden"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """What was said in a chat while the bot was away, and is not read.
+
+    why        there is
+    count      more that is for the bot than is read
+    age        something for the bot that is too old
+    crowd      too much that others said
+    requests   too much to read in all chats together
+    threads    more archived threads than are looked for
+    forbidden  nothing that the bot may read
+
+    `where` is a session key ("discord:123"), or "" for `chats` chats that were not even looked at.
+    """
+
+    where: str
+    why: GapReason
+    chats: int = 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
     """What does not get through at the moment.
@@ -46,7 +69,8 @@ class ChannelState:
     has been up; `trouble` an Obstacle or a sentence without its dot, "" if all is well; `flow` is how it goes with
     what is to be delivered. Of the disk, `since` is the time from which it has been in trouble, and `refused` counts
     the messages that it did not take. Of a platform, `waiting` counts those that wait for a file that somebody sent,
-    and `next_try` is when it is tried again, where that is known.
+    `next_try` is when it is tried again, where that is known, and `gaps` are what it did not read after a pause, since
+    the process runs.
     """
 
     name: str
@@ -59,6 +83,7 @@ class ChannelState:
     refused: int = 0
     waiting: int = 0
     next_try: datetime | None = None
+    gaps: Sequence[Gap] = ()
 
     @property
     def is_red(self) -> bool:

@@ -4,12 +4,14 @@ from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import msgspec
+
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.commands.gateway import GatewayLines
 from nanobot.commands.router import Call
 from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.ports import Backlog, Trouble
-from nanobot.ports.gateway import ChannelState, Flow, GatewayState
+from nanobot.ports.gateway import ChannelState, Flow, Gap, GapReason, GatewayState
 
 AT = datetime(2026, 3, 2, 10, 15, tzinfo=UTC)
 BLOCKED = Trouble(
@@ -63,6 +65,26 @@ async def test_an_owner_hears_of_channels_what_waits_and_what_could_not_be_deliv
         "- 2026-03-02 10:15: I could not deliver a message to telegram:42. What came back: The person blocked the bot.",
         "When you have seen these: /status seen",
     ]
+
+
+async def test_what_was_not_read_after_a_pause_stands_behind_its_channel() -> None:
+    gateway = Gateway()
+    reasons: list[GapReason] = ["count", "age", "crowd", "requests", "threads", "forbidden"]
+    gaps = [Gap(where=f"discord:{number}", why=why) for number, why in enumerate(reasons)]
+    gaps.append(Gap(where="", why="requests", chats=7))
+    gateway.state = replace(STATE, channels=[replace(STATE.channels[0], name="discord", gaps=gaps)])
+    lines = await GatewayLines(gateway.look, gateway.acknowledge)(asked())
+    assert lines[2] == "- discord: after I was away I could not look at 7 chats: it was too much at once"
+    assert [line.split(": ")[1].split()[1] for line in lines[3:7]] == [
+        "discord:5",
+        "discord:4",
+        "discord:3",
+        "discord:2",
+    ]
+    assert lines[7] == "- discord: and 2 more gaps like these"
+    told = msgspec.to_builtins(gateway.state)  # as `nanobot status --json` has it from the gateway
+    assert told["channels"][0]["gaps"][0] == {"where": "discord:0", "why": "count", "chats": 1}
+    assert list(msgspec.convert(told, GatewayState).channels[0].gaps) == gaps
 
 
 async def test_what_does_not_get_through_stands_behind_its_channel() -> None:

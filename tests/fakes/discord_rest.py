@@ -93,6 +93,7 @@ class Rest:
             ("PUT", "/applications/{app}/commands"): self._put_commands,
             ("POST", "/users/@me/channels"): self._open_dm,
             ("GET", "/channels/{room}"): self._channel,
+            ("GET", "/channels/{room}/threads/archived/public"): self._archived,
             ("GET", message): self._history,
             ("POST", message): self._create,
             ("GET", message + "/{message}"): self._one,
@@ -236,6 +237,19 @@ class Rest:
             before = int(request.query.get("before", 2**63))
             chosen = [message for message in known if int(message["id"]) < before][-limit:]
         return [self._shown(message) for message in reversed(chosen)]
+
+    def _archived(self, request: web.Request, _: Call) -> Json:
+        """The newest first, by the time at which they were archived."""
+        channel = self._room(request)
+        if channel.refuses == 50001:
+            raise RefusedError(403, 50001, "Missing Access")
+        limit = int(request.query.get("limit", 50))
+        if not 2 <= limit <= 100:
+            raise invalid("limit", "NUMBER_TYPE_MAX", "2 to 100")
+        threads = [room for room in self.world.rooms.values() if room.parent == channel.id and room.archived]
+        threads.sort(key=lambda room: room.payload["thread_metadata"]["archive_timestamp"], reverse=True)
+        threads = [room for room in threads if not room.gone]
+        return {"threads": [room.payload for room in threads[:limit]], "members": [], "has_more": len(threads) > limit}
 
     def _shown(self, message: Json) -> Json:
         hidden = () if self.remembers_nonce else ("nonce",)

@@ -71,6 +71,7 @@ class Room:
     person: Person | None = None
     file_limit: int = FILE_LIMIT
     archived: bool = False
+    archived_at: datetime | None = None
     locked: bool = False
     gone: bool = False
     refuses: int | None = None
@@ -78,7 +79,8 @@ class Room:
 
     @property
     def payload(self) -> Json:
-        data: Json = {"id": self.id, "type": self.kind, "name": self.name, "last_message_id": None}
+        data: Json = {"id": self.id, "type": self.kind, "name": self.name}
+        data["last_message_id"] = max(self.messages, key=int, default=None)
         if self.kind == DM and self.person:
             return data | {"recipients": [self.person.payload]}
         data |= {"guild_id": self.guild, "position": 0, "parent_id": self.parent, "nsfw": False}
@@ -87,7 +89,7 @@ class Room:
         return data | {"permission_overwrites": [], "rate_limit_per_user": 0, "topic": None, "available_tags": []}
 
     def _thread(self) -> Json:
-        when = time_of(self.id).isoformat()
+        when = (self.archived_at or time_of(self.id)).isoformat()
         meta = {
             "archived": self.archived,
             "auto_archive_duration": 60,

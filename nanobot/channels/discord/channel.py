@@ -14,6 +14,7 @@ from nanobot.channels.platform import NOT_YET, PlatformStatus, RefusedTokenError
 from nanobot.channels.trouble import obstacle_of
 from nanobot.errors import NanobotError
 from nanobot.ports import Publish
+from nanobot.ports.gateway import Gap
 
 if TYPE_CHECKING:
     from nanobot.channels.discord.client import Client
@@ -26,7 +27,7 @@ class Discord(Sending):
     """People on Discord talk with the bot; also a Platform, for delivery. Sending does not need the listening.
 
     Slash commands that are used while the bot is away are lost: Discord keeps none. What is said meanwhile is
-    read afterwards in the chats where the bot was talked to before; edits made meanwhile are not.
+    read afterwards (catching_up.py); edits made meanwhile are not.
     """
 
     def __init__(self, settings: Settings, around: Surroundings, commands: Sequence[MenuCommand]) -> None:
@@ -41,6 +42,7 @@ class Discord(Sending):
         self._since: datetime | None = None
         self._trouble = NOT_YET
         self._next_try: datetime | None = None
+        self._gaps: list[Gap] = []
 
     async def listen(self, publish: Publish) -> None:
         """Publish what people say until cancelled, reconnecting as often as it takes.
@@ -60,7 +62,7 @@ class Discord(Sending):
             interactions=interactions,
             commands=frozenset(command.name for command in self._commands),
         )
-        hearing = Hearing(ears, seen, self._settings.catch_up)
+        hearing = Hearing(ears, seen, self._settings.catch_up, self._gaps)
         self._client = Client(self._settings, hearing, around.clock, self._changed, self._pausing)
         try:
             await listen(self._client, hearing, interactions, self._commands, publish)
@@ -77,7 +79,8 @@ class Discord(Sending):
     def status(self) -> PlatformStatus:
         """How it is going."""
         next_try = None if self._since else self._next_try
-        return PlatformStatus(self._bot, self._since, "" if self._since else self._trouble, next_try=next_try)
+        trouble = "" if self._since else self._trouble
+        return PlatformStatus(self._bot, self._since, trouble, next_try=next_try, gaps=tuple(self._gaps))
 
     def _pausing(self, seconds: float) -> None:
         self._next_try = self._around.clock.now() + timedelta(seconds=seconds)

@@ -1,7 +1,7 @@
 """What people say on Discord, on its way to the bus."""
 
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,10 +11,10 @@ import discord
 
 from nanobot.channels.access import Admission, Contact
 from nanobot.channels.discord.buttons import pressed
+from nanobot.channels.discord.catching_up import CatchingUp
 from nanobot.channels.discord.downloads import Downloads
 from nanobot.channels.discord.ids import BY_BOT, MessageId
 from nanobot.channels.discord.loop_guard import LoopGuard
-from nanobot.channels.discord.missed import Cut, missed
 from nanobot.channels.discord.reading import (
     Place,
     files_of,
@@ -27,18 +27,16 @@ from nanobot.channels.discord.reading import (
 )
 from nanobot.channels.discord.rows import Job, Rows
 from nanobot.channels.discord.seen import Seen
-from nanobot.channels.discord.settings import NAME, CatchUp, Surroundings
+from nanobot.channels.discord.settings import CatchUp, Surroundings
 from nanobot.channels.discord.slash import Interaction, Interactions
 from nanobot.channels.discord.wording import names_me, readable
 from nanobot.errors import StoreError
-from nanobot.i18n import Language, say
+from nanobot.i18n import Language
 from nanobot.messages import Attachment, InboundMessage, OutboundMessage
 from nanobot.ports import Publish
+from nanobot.ports.gateway import Gap
 
 log = logging.getLogger(__name__)
-
-_MOST_DIRECT = 200
-"""People whose chats are looked at after a pause; each costs a request or two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +65,16 @@ class Hearing:
     A chat's place is noted after its message was published, so that what a crash interrupts is read again.
     """
 
-    def __init__(self, ears: Ears, seen: Seen, catch_up: CatchUp) -> None:
+    def __init__(self, ears: Ears, seen: Seen, catch_up: CatchUp, gaps: list[Gap]) -> None:
+        """`gaps` is where it says what it did not read after a pause."""
         self._ears = ears
         self._around = ears.around
         self._seen = seen
-        self._catch_up = catch_up
+        self._missed = CatchingUp(ears.around, seen, catch_up, gaps, self._would_hear, self._was_said)
         self._guard = LoopGuard(ears.around.clock)
         self._rows = Rows()
         self._is_whole = False  # whether all that comes follows on what came before
-        self._is_settled = False  # whether all chats are known in which something may have been missed
         self._held: list[tuple[str, Job]] = []
-        self._away_since = 0
-        self._unread = 0  # chats that are still to be caught up with
         self._client: discord.Client
         self._publish: Publish
 
@@ -96,15 +92,10 @@ class Hearing:
     def connected(self, *, resumed: bool = False) -> None:
         """A connection stands (again): read what was said meanwhile, before what comes now.
 
-        Where nothing is known of a chat, what comes waits until all servers are told; after the very first start, and
-        when Discord itself repeats what was missed, there is nothing to wait for.
+        Where nothing is known of a chat, what comes waits until all servers are told.
         """
-        self._is_whole, self._away_since = True, self._seen.heard_until
-        self._is_settled = resumed or not self._away_since
-        if not self._is_settled:
-            self._seen.begin(self._away_since + 1)  # nothing passes what may be missing, until that is read
-        for channel in self._seen.channels:
-            self._catch_up_with(channel, self._seen.last(channel))
+        self._is_whole = True
+        self._missed.begin(self._client, self._put_safely, resumed=resumed)
         self._let_go()
 
     def told_all_servers(self) -> None:
@@ -112,62 +103,14 @@ class Hearing:
         self._rows.put("", self._settle)
 
     async def _settle(self) -> None:
-        since = self._away_since
-        if since and not self._is_settled and self._catch_up.messages:
-            known = set(self._seen.channels)
-            for channel in [*self._places_with_news(since), *await self._direct_chats()]:
-                if channel not in known:
-                    self._catch_up_with(channel, since)
-        elif not since:
-            await self._seen.hear_until(discord.utils.time_snowflake(self._around.clock.now()), note=True)
-        self._is_settled = True
+        await self._missed.look_further()
         self._let_go()
-        await self._note_if_complete()
-
-    def _catch_up_with(self, channel: str, since: int) -> None:
-        self._unread += 1
-
-        async def read() -> None:
-            try:
-                await self._read_missed(channel, since)
-            finally:
-                self._unread -= 1
-            await self._note_if_complete()
-
-        self._rows.put(channel, partial(self._safely, channel, read))
-
-    async def _note_if_complete(self) -> None:
-        """Where all that was missed is read, what is heard from now on follows on it."""
-        if self._is_settled and not self._unread:
-            await self._seen.done(self._away_since + 1)
+        await self._missed.note_if_complete()
 
     def _let_go(self) -> None:
         held, self._held = self._held, []
         for channel, job in held:
             self._put(channel, job)
-
-    def _places_with_news(self, since: int) -> Iterator[str]:
-        """The channels and threads of served groups in which something was written since."""
-        for guild in self._client.guilds:
-            places: Sequence[discord.TextChannel | discord.VoiceChannel | discord.StageChannel | discord.Thread] = [
-                *guild.text_channels, *guild.voice_channels, *guild.stage_channels, *guild.threads,
-            ]  # fmt: skip
-            for place in places:
-                is_new = (place.last_message_id or 0) > since or place.id > since
-                if is_new and self._around.door.serves(NAME, Place.of(place).groups):
-                    yield str(place.id)
-
-    async def _direct_chats(self) -> Sequence[str]:
-        """The chats with the people who may talk with the bot alone; one that cannot be opened is left out."""
-        found = []
-        for person in self._around.door.known(NAME)[:_MOST_DIRECT]:
-            try:
-                found.append(str((await self._client.create_dm(discord.Object(int(person)))).id))
-            except discord.DiscordServerError:
-                raise  # all of it is tried again
-            except (ValueError, discord.HTTPException) as error:
-                log.info("discord: the chat with %s cannot be looked at: %s", person, error)
-        return found
 
     def cut_off(self) -> None:
         """No connection stands. What comes before the next one does must wait: something may be missing before it."""
@@ -195,10 +138,13 @@ class Hearing:
         self._put(call.channel, partial(self._interaction, raw, call))
 
     def _put(self, channel: object, job: Job) -> None:
-        if not self._is_whole or not (self._is_settled or self._seen.last(str(channel))):
+        if not self._is_whole or not (self._missed.is_settled or self._seen.last(str(channel))):
             self._held.append((str(channel), job))
             return
-        self._rows.put(str(channel), partial(self._safely, str(channel), job))
+        self._put_safely(str(channel), job)
+
+    def _put_safely(self, channel: str, job: Job) -> None:
+        self._rows.put(channel, partial(self._safely, channel, job))
 
     async def _safely(self, channel: str, job: Job) -> None:
         """One message that cannot be dealt with is left behind; the others go on."""
@@ -220,27 +166,8 @@ class Hearing:
             raise
         await self._seen.done(message.id)
 
-    async def _read_missed(self, channel: str, since: int) -> None:
-        if not self._catch_up.messages:
-            return
-        try:
-            place = self._client.get_channel(int(channel)) or await self._client.fetch_channel(int(channel))
-            if not isinstance(place, discord.abc.Messageable):
-                return
-            found = await missed(place, since, self._catch_up, self._around.clock.now(), self._would_hear)
-        except discord.NotFound:
-            log.warning("discord: chat %s is gone", channel)
-            await self._seen.forget(channel)
-            return
-        except discord.Forbidden as error:
-            log.warning("discord: chat %s cannot be read: %s", channel, error)
-            return
-        if found.messages:
-            log.info("discord: chat %s: %d messages came while I was away", channel, len(found.messages))
-        if found.cut_by:
-            await self._tell_of_gap(place, since, found.cut_by)
-        for message in found.messages:
-            await self._safely(channel, partial(self._message, message))
+    async def _was_said(self, channel: str, message: discord.Message) -> None:
+        await self._safely(channel, partial(self._message, message))
 
     def _would_hear(self, message: discord.Message) -> bool:
         """Whether a message that was missed is for the bot."""
@@ -250,20 +177,6 @@ class Hearing:
         place = Place.of(message.channel)
         heard = _Heard(message, MessageId(str(message.channel.id), str(message.id)), place, by_bot)
         return self._around.door.hears(self._contact(heard))
-
-    async def _tell_of_gap(self, place: Any, since: int, cut_by: Cut) -> None:
-        """Say once that not all was read that was for the bot."""
-        log.warning("discord: chat %s: what is older than what is read now stays unread (%s)", place.id, cut_by)
-        if cut_by == "crowd":  # nothing is known of what may stand behind so much talk of others
-            return
-        where, hours = Place.of(place).address, max(1, round(self._catch_up.age / 3600))
-        language = self._around.language(where)
-        text = say(f"discord.missed_{cut_by}", language, count=self._catch_up.messages, hours=hours)
-        await self._around.notify(
-            OutboundMessage(
-                id=f"{NAME}:{place.id}:missed:{since}", address=where, text=text, kind="notice", failed=True
-            )
-        )
 
     # Messages.
 
