@@ -10,7 +10,20 @@ from nanobot.memory.recall.stem import stem
 from nanobot.memory.recall.words import is_stop
 
 Mark = Literal[
-    "not", "stop", "without", "forbid", "only", "if", "unless", "dislike", "less", "hedge", "past", "report", "question"
+    "not",
+    "stop",
+    "without",
+    "forbid",
+    "only",
+    "if",
+    "when",
+    "unless",
+    "dislike",
+    "less",
+    "hedge",
+    "past",
+    "report",
+    "question",
 ]
 
 _WORDS: Mapping[Mark, str] = {
@@ -28,8 +41,8 @@ _WORDS: Mapping[Mark, str] = {
     "forbid": """forbid forbids forbidden forbade prohibit prohibits prohibited ban bans banned disallow disallowed
         verboten verbiete verbietet prohibido prohibida prohíbe interdit interdite défendu запрещено""",
     "only": "only solely exclusively nur bloß lediglich solo sólo solamente seulement uniquement soltanto только",
-    "if": """if when whenever once wenn falls sobald cuando quand lorsque se quando если когда als suppose imagine
-        provided assuming""",
+    "if": "if falls si se если suppose imagine provided assuming",
+    "when": "when whenever once wenn sobald cuando quand lorsque quando когда als",
     "unless": "unless except excluding außer ausgenommen salvo excepto sauf excepté tranne кроме",
     "dislike": """hate hates hated hating dislike dislikes disliked loathe loathes detest detests hasse hasst odio odia
         déteste deteste detesta ненавижу ненавидит""",
@@ -50,13 +63,14 @@ _MARKS_UNSPACED: Mapping[Mark, str] = {
     "hedge": "很少|几乎|有时|偶尔|可能|也许|或许|大概|たまに|時々",
     "past": "曾经|过去|从前",
     "stop": "停止|戒[了掉]?|避免|拒绝|やめ",
-    "if": "如果|要是|假如|若是|倘若|每当|一旦|只要|の時|たら",
+    "if": "如果|要是|假如|若是|倘若|只要|たら",
+    "when": "每当|一旦|の時",
     "only": "只有?|仅仅?|唯一|だけ|しか",
     "not": "从来?不|不要|不用|不必|不会|不能|没有|别|不|没|沒|無|无|勿|莫|非|未|ない|なく|ません|않|못|없|지 마",
 }
 _NO_MARK = (
     "特别|特別|别人|別人|区别|别的|别墅|告别|性别|级别|分别|个别|非常|非洲|^不过(?!敏)|差不多|不错|未来|莫名|无论|無論|不仅|不但|不管"
-    "|不同|不少|不断|马洛里|没问题|没关系|要不|(?P<same>[\u4e00-\u9fff])不(?P=same)|可能性|至少|多少|过去了|只是"
+    "|不同|不少|不断|没问题|没关系|要不|(?P<same>[\u4e00-\u9fff])不(?P=same)|可能性|至少|多少|过去了|只是"
 )
 _CHINESE = re.compile("|".join([_NO_MARK, *(f"(?P<m_{mark}>{words})" for mark, words in _MARKS_UNSPACED.items())]))
 
@@ -96,7 +110,10 @@ _REPORTS = _set("""
 _REPORTED = re.compile(r"(?<![我们])(?:说|說|认为|声称|写道|要求|告诉|觉得|以为)")
 _EMPTY = frozenset("的了吗呢吧啊呀么是我你您他她它们很请就还过")
 
-TURNS = _set("before after until till than instead without vor bevor nach nachdem als statt antes después avant après")
+TURNS = _set(
+    """before after until till than instead without ohne sin sans senza sem vor bevor nach nachdem als statt antes
+    después avant après"""
+)
 """Words around which it matters what stands on which side."""
 
 WAYS = _set("to from by for von zu an para por pour vers")
@@ -105,7 +122,7 @@ WAYS = _set("to from by for von zu an para por pour vers")
 _NEAR = 3
 """Words behind one of these that may be what it is about."""
 
-_WIDE: frozenset[Mark] = frozenset({"if", "unless", "report", "question"})
+_WIDE: frozenset[Mark] = frozenset({"if", "when", "unless", "report", "question"})
 
 
 @dataclass

@@ -3,13 +3,13 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
 from nanobot.memory.alike import content_words
-from nanobot.memory.clauses import TURNS, WAYS, Clause, Sentence, compared, sentence, sentences
+from nanobot.memory.clauses import TURNS, WAYS, Clause, Mark, Sentence, compared, sentences
 
 _WHO = re.compile(r"\b(?:the )?(?:user|owner|member|group)(?:'s|s)?\b|用户|群里|主人", re.IGNORECASE)
 _BULLET = re.compile(r"^\s*(?:[-*+•·>#]+\s+|\d{1,2}[.)]\s+|\[[ x]\]\s+)*")
@@ -22,14 +22,17 @@ _TITLE_WORDS = re.compile(
 )
 _BOT = r"(?:you|(?:the )?(?:bot|assistant)|nanobot)"
 _FRAME = re.compile(  # of a line: "The user ", "The user wants the assistant to ", "The user's "
-    r"^(?:(?:the )?(?:user|owner|member)(?P<whose>['\u2019]s)?(?![\w'\u2019])(?! of\b)"
-    r"(?: (?:has )?(?:said|says|mentioned|told (?:you|us|me)|noted|stated)(?: that)?\b"
-    rf"| (?:wants?|asked|asks|expects|tells|told|would like)(?: (?P<bot>{_BOT}))? to(?: be)?\b"
-    r"| (?:wants?|asked|asks) (?:for|that)\b)?"
-    r"|(?:用户|主人)(?P<whose_zh>的)?(?:说过?|要求|希望|想要|提到|让)?(?P<bot_zh>你|助手|机器人)?)[\s,，:：]*",
+    r"^(?:(?:the )?(?:user|owner|member)(?P<whose>['\u2019]s)?(?![\w'\u2019])(?! of\b) ?)?"
+    r"(?:(?:has )?(?:said|says|mentioned|told (?:you|us|me)|noted|stated)(?: that)? "
+    rf"|(?:wants?|asked|asks|expects|tells|told|would like) (?:(?P<bot>{_BOT}) )?to (?:be )?"
+    r"|(?:wants?|asked|asks) (?:for|that) )?[\s,，:：]*",
     re.IGNORECASE,
 )
+_CHINESE_FRAME = re.compile(
+    r"^(?:用户|主人)(?P<whose>的)?(?:说过?|要求|希望|想要|提到|让)?(?P<bot>你|助手|机器人)?[\s,，:：]*"
+)
 _DUTY = re.compile(rf"\b{_BOT} (?:should|must|shall|has to|is to)\b", re.IGNORECASE)
+_FIRST_WORD = re.compile(r"\w+")
 _USER = re.compile(
     r"(?<!\bis )(?<!\bas )(?<!\bare )(?<!\bbe )\bthe user(?P<whose>['\u2019]s)?\b|用户(?P<whose_zh>的)?", re.IGNORECASE
 )
@@ -50,6 +53,18 @@ _ASIDE = frozenset(
 )
 """Words that may stand between the speaker and what they say of themself."""
 
+_CONTRARY = {
+    compared(one) or one: compared(other) or other
+    for pair in (
+        "before after", "more less", "more fewer", "allow forbid", "first last", "left right", "early late",
+        "open close", "increase decrease", "start stop", "love hate", "like dislike", "best worst", "hot cold",
+        "always never", "前 后", "左 右", "多 少", "早 晚", "开 关",
+    )
+    for one, other in (pair.split(), pair.split()[::-1])
+}  # fmt: skip
+_WITHOUT = frozenset({"without", "ohne", "sin", "sans", "senza", "sem"})
+_LIMITS: frozenset[Mark] = frozenset({"when", "hedge"})
+_ENOUGH = 1 / 2
 _MOST_RUNS = 50
 _SHARED_PAIRS = 2 / 3
 
@@ -63,6 +78,21 @@ def is_said(text: str, said: str) -> bool:
     """
     talk = _talk(unicodedata.normalize("NFKC", said))
     return all(talk.says(line) for line in unicodedata.normalize("NFKC", text).split("\n"))
+
+
+def speaks_for(said: str, text: str, names: Collection[str] = ()) -> bool:
+    """Whether what was said speaks for each line of a text: for half of the words of a sentence, in the same sense.
+
+    Addresses and commands must stand there exactly so; `names` are those of the speaker, and need not.
+    """
+    talk = _talk(unicodedata.normalize("NFKC", said))
+    mine = frozenset(map(str.lower, names))
+    return all(talk.speaks_for(line, mine) for line in unicodedata.normalize("NFKC", text).split("\n"))
+
+
+def is_plain_title(text: str) -> bool:
+    """Whether a heading only names a kind of facts, in one of the usual words."""
+    return _TITLE_WORDS.fullmatch(text) is not None
 
 
 def support(text: str, said: str) -> float:
@@ -98,19 +128,37 @@ class _Talk:
                 self._places.setdefault(word, []).append(number)
 
     def says(self, line: str) -> bool:
-        claim = _claim(line)
-        if claim is None:
-            return True
-        if not claim.sentence.words:
-            return any(claim.sentence.raw in one.raw for one in self._sentences)
-        return any(_bears(self._sentences[start:stop], claim) for start, stop in self._windows(claim))
+        return all(map(self._says, _claims(line)))
 
-    def _windows(self, claim: _Claim) -> Iterator[tuple[int, int]]:
-        """One sentence, or two neighbouring ones, that hold the rarest of the words."""
-        places = min((self._places.get(word, []) for word in claim.sentence.words), key=len)
-        yield from ((place, place + 1) for place in places)
-        for start in sorted({one for place in places for one in (place - 1, place) if one >= 0}):
-            yield start, start + 2
+    def speaks_for(self, line: str, names: frozenset[str]) -> bool:
+        free = frozenset(map(compared, names))
+        return all(self._speaks_for(claim, free) for claim in _claims(line, names))
+
+    def _says(self, claim: _Claim) -> bool:
+        if not claim.sentence.words:
+            return self._holds(claim)
+        rarest = min((self._places.get(word, []) for word in claim.sentence.words), key=len)
+        return any(_says(self._sentences[start:stop], claim) for start, stop in _windows(rarest))
+
+    def _speaks_for(self, claim: _Claim, free: frozenset[str]) -> bool:
+        words = claim.sentence.words - free
+        if not words:
+            return self._holds(claim)
+        known = {word: self._places[word] for word in words if word in self._places}
+        if len(known) < _ENOUGH * len(words):
+            return False
+        places = sorted({place for found in known.values() for place in found})
+        return any(_speaks_for(self._sentences[start:stop], claim, words) for start, stop in _windows(places))
+
+    def _holds(self, claim: _Claim) -> bool:
+        return any(claim.sentence.raw in one.raw for one in self._sentences)
+
+
+def _windows(places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Each of these sentences alone, and each with a neighbour."""
+    yield from ((place, place + 1) for place in places)
+    for start in sorted({one for place in places for one in (place - 1, place) if one >= 0}):
+        yield start, start + 2
 
 
 @lru_cache(maxsize=16)
@@ -118,30 +166,28 @@ def _talk(said: str) -> _Talk:
     return _Talk(said)
 
 
-def _claim(line: str) -> _Claim | None:
-    """A line as it is looked up; None if it claims nothing."""
+def _claims(line: str, names: frozenset[str] = frozenset()) -> list[_Claim]:
+    """The sentences of a line as they are looked up; none if it claims nothing. Who has such a name is the user."""
     text = _DAY.sub("", _BULLET.sub("", line)).strip().strip("*_ ")
-    signs = {char for char in text if unicodedata.category(char) in _SIGNS}
-    if not signs and not any(map(str.isalnum, text)):
-        return None
-    if line.lstrip().startswith("#") and _TITLE_WORDS.fullmatch(text):
-        return None
-    frame = _FRAME.match(text)
-    is_told = bool(frame and (frame["bot"] or frame["bot_zh"]))
-    is_whose = bool(frame and (frame["whose"] or frame["whose_zh"]))
+    if (first := _FIRST_WORD.match(text)) and first[0].lower() in names:
+        text = f"The user{text[first.end() :]}"
+    if line.lstrip().startswith("#") and is_plain_title(text):
+        return []
+    frame = _CHINESE_FRAME.match(text) or _FRAME.match(text)
+    is_whose = bool(frame and frame["whose"])
+    is_of_speaker = bool(frame and frame[0]) and not is_whose and not (frame and frame["bot"])
     text = _DUTY.sub(" ", text[frame.end() :] if frame else text)
     body = f"{'my ' if is_whose else ''}{text.strip()}"
     body = _USER.sub(lambda match: " my " if match["whose"] or match["whose_zh"] else " me ", body)
-    return _Claim(
-        sentence=sentence(body),
-        literals=frozenset(_literals(body)),
-        codes=_CODE.findall(body),
-        signs=frozenset(signs),
-        is_of_speaker=bool(frame) and not is_whose and not is_told,
-    )
+    return [_claim(one, is_of_speaker=is_of_speaker and not place) for place, one in enumerate(sentences(body))]
 
 
-def _bears(window: Sequence[Sentence], claim: _Claim) -> bool:
+def _claim(one: Sentence, *, is_of_speaker: bool) -> _Claim:
+    signs = frozenset(char for char in one.raw if unicodedata.category(char) in _SIGNS)
+    return _Claim(one, frozenset(_literals(one.raw)), _CODE.findall(one.raw), signs, is_of_speaker)
+
+
+def _says(window: Sequence[Sentence], claim: _Claim) -> bool:
     """Whether these sentences say it."""
     words = claim.sentence.words
     if not all(any(word in one.words for one in window) for word in words):
@@ -156,6 +202,37 @@ def _bears(window: Sequence[Sentence], claim: _Claim) -> bool:
     if not turned <= {turn for one in claims for turn in one.near} or not _is_written_alike(claims, clauses):
         return False
     return all(_is_borne(one, clauses, of_speaker=claim.is_of_speaker and one is claims[0]) for one in claims)
+
+
+def _speaks_for(window: Sequence[Sentence], claim: _Claim, words: frozenset[str]) -> bool:
+    """Whether these sentences have half of its words, and turn none of its clauses around."""
+    there = frozenset().union(*(one.words for one in window))
+    if len(words & there) < _ENOUGH * len(words):
+        return False
+    raw = "\n".join(one.raw for one in window)
+    literals = set(_literals(raw))
+    exact = {one for one in claim.literals if not one.isdigit()}
+    if not exact <= literals or not claim.signs <= set(raw) or not all(_holds(raw, code) for code in claim.codes):
+        return False
+    clauses = [clause for one in window for clause in one.clauses]
+    return not any(_is_turned(one, clauses, there) for one in claim.sentence.clauses)
+
+
+def _is_turned(claim: Clause, clauses: Sequence[Clause], there: frozenset[str]) -> bool:
+    """Whether the clauses that have most of the words of this one say it otherwise."""
+    words = frozenset(claim.words)
+    if any(one in words and other in there and one not in there for one, other in _CONTRARY.items()):
+        return True
+    most = max((len(words.intersection(clause.words)) for clause in clauses), default=0)
+    alike = [clause for clause in clauses if most and len(words.intersection(clause.words)) == most]
+    return bool(alike) and all(_gist(claim, words) != _gist(clause, words) for clause in alike)
+
+
+def _gist(clause: Clause, words: frozenset[str]) -> frozenset[Mark]:
+    """What turns these words of it around, not what merely limits them; tea without sugar is tea."""
+    places = [place for place, word in enumerate(clause.words) if word in words]
+    behind = any(place >= turn for name, turn in clause.turns if name in _WITHOUT for place in places)
+    return clause.sense - _LIMITS - (frozenset() if behind else frozenset[Mark]({"without"}))
 
 
 def _is_written_alike(claims: Sequence[Clause], clauses: Sequence[Clause]) -> bool:

@@ -2,20 +2,23 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
 from nanobot.authority import Origin, Scope, least
 from nanobot.memory.dream.refused import Refused
 from nanobot.memory.minutes import origin_of
+from nanobot.pasted import own_part, pasted_spans
 from nanobot.ports import Episode, Fact
+from nanobot.text import as_name
 from nanobot.transcript import Message
 
 _EPISODE = re.compile(r"(?:episode[: #]*)?(\d{1,18})(?:\.0+)?")
+_WORD = re.compile(r"\w+")
 _FACT = re.compile(r"(?:episode[: #]*)?(\d{1,18})\.(\d{1,4})")
-_COUNTS = {True: (Origin.OWNER,), False: (Origin.OWNER, Origin.PERSON)}
-"""Whose words are one's own: in the owners' memory only an owner's."""
+_NOBODY = ""
+"""The name of whoever said something and has none that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +35,27 @@ class Evidence:
     """Messages, or whole episodes where messages are not known.
 
     `ids` are as they stand in the commit: `session#id` of messages, or `episode:42`. `origin` is the least of all that
-    is named, `day` that of the newest episode. `said` is all that it says; `own` says whether a person whose memory
-    this is speaks in it; `owner_words` is what owners themselves said. `spoken` holds their messages, without those
-    that quote somebody; where no message is on disk any more, what the episode tells of a person's words.
+    is named, `day` that of the newest episode.
+
+    own_words  what those whose memory this is wrote themselves, without what they pasted or quoted: in an owner's
+               memory the owners, in a member's the member and owners, in a group's only owners
+    members    who in a group wrote what themselves, owners left out
+    others     who else said what: what was quoted and pasted, pages and tools; not the bot itself
+    is_pure    there is nothing but own words in it, nor in the episodes that it is of
+    names      the words of the names of those who speak in `own_words`
+    own        whether a person whose memory this is speaks in it: in a group, anybody there
+    spoken     their messages; where no message is on disk any more, what the episode tells of a person's words
     """
 
     ids: tuple[str, ...]
     origin: Origin
     day: date
-    said: str
     own: bool
-    owner_words: str = ""
+    own_words: str = ""
+    members: tuple[tuple[str, str], ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
+    is_pure: bool = False
+    names: frozenset[str] = frozenset()
     spoken: tuple[Spoken, ...] = ()
 
 
@@ -71,8 +84,7 @@ class _Told:
         messages = [one for one in self.messages if one.id in fact.messages or self._full(one.id) in fact.messages]
         if not messages or len(messages) < len(set(fact.messages)):
             whole = self.whole
-            spoken = whole.spoken if self.messages else tuple(replace(one, text=fact.text) for one in whole.spoken)
-            return replace(whole, said=fact.text, spoken=spoken)
+            return whole if self.messages else self._evidence(whole.ids, [fact.text], (), whole.origin)
         ids = [self._full(message.id) for message in messages]
         return self._evidence(ids, [fact.text], messages, least(*map(origin_of, messages)))
 
@@ -86,26 +98,30 @@ class _Told:
     def _evidence(
         self, ids: Iterable[str], texts: Sequence[str], messages: Sequence[Message], origin: Origin
     ) -> Evidence:
-        own = _COUNTS[self.episode.scope.is_owner]
-        by_people = [message for message in messages if message.role == "user"]
-        believed = not self.messages and self.episode.origin in own
+        scope = self.episode.scope
+        believed = () if self.messages else tuple(texts)  # all that is left of what was said
+        is_own = self.episode.origin in _authors(scope)
+        own = [message for message in messages if message.role == "user" and _speaker(message) in _authors(scope)]
+        own_words = [own_part(message.content or "") for message in own]
         return Evidence(
             ids=tuple(ids),
             origin=origin,
             day=_day(self.episode.timestamp),
-            said="\n".join([*texts, *(message.content or "" for message in messages)]),
-            own=believed or any(_speaker(message) in own and message.content for message in by_people),
-            owner_words="\n".join(m.content or "" for m in by_people if _speaker(m) is Origin.OWNER),
-            spoken=tuple(self._spoken(texts, by_people)),
+            own=bool(believed and self.episode.origin in _people(scope)) or any(_own_words(messages, scope)),
+            own_words="\n".join(filter(None, [*own_words, *(believed if is_own else ())])),
+            members=tuple(words for message in messages for words in _of_member(message, scope)),
+            others=tuple(_others(messages)) or tuple((_NOBODY, text) for text in believed if not is_own),
+            is_pure=bool(own_words) and len(own) == len(messages) and not any(_others(self.messages)),
+            names=frozenset(word for message in own if message.sender for word in _words_in(message.sender.name)),
+            spoken=tuple(self._spoken(texts, messages)),
         )
 
-    def _spoken(self, texts: Iterable[str], by_people: Sequence[Message]) -> Iterator[Spoken]:
-        own = _COUNTS[self.episode.scope.is_owner]
-        if not self.messages and self.episode.origin in own:
+    def _spoken(self, texts: Iterable[str], messages: Sequence[Message]) -> Iterator[Spoken]:
+        if not self.messages and self.episode.origin in _people(self.episode.scope):
             yield Spoken(self.names, self.episode.timestamp, "\n".join(texts))
-        for message in by_people:
-            if message.content and origin_of(message) in own:
-                yield Spoken(frozenset({message.id, self._full(message.id)}), message.at, message.content)
+        for message in messages:
+            for words in () if message.quotes else _own_words([message], self.episode.scope):
+                yield Spoken(frozenset({message.id, self._full(message.id)}), message.at, words)
 
 
 class Witnesses:
@@ -147,11 +163,52 @@ def together(all_of: Sequence[Evidence]) -> Evidence:
         ids=tuple(dict.fromkeys(name for one in all_of for name in one.ids)),
         origin=least(*(one.origin for one in all_of)),
         day=max(one.day for one in all_of),
-        said="\n".join(one.said for one in all_of),
         own=any(one.own for one in all_of),
-        owner_words="\n".join(one.owner_words for one in all_of),
+        own_words="\n".join(one.own_words for one in all_of),
+        members=tuple(dict.fromkeys(words for one in all_of for words in one.members)),
+        others=tuple(dict.fromkeys(words for one in all_of for words in one.others)),
+        is_pure=all(one.is_pure for one in all_of),
+        names=frozenset(name for one in all_of for name in one.names),
         spoken=tuple(words for one in all_of for words in one.spoken),
     )
+
+
+def _people(scope: Scope) -> Sequence[Origin]:
+    """Whose memory it is."""
+    return (Origin.OWNER,) if scope.is_owner else (Origin.OWNER, Origin.PERSON)
+
+
+def _authors(scope: Scope) -> Sequence[Origin]:
+    """Whose words stand there as they are: in a group, where many speak, those of members are told as theirs."""
+    return (Origin.OWNER, Origin.PERSON) if scope.is_person else (Origin.OWNER,)
+
+
+def _own_words(messages: Iterable[Message], scope: Scope) -> Iterator[str]:
+    """What people whose memory it is wrote themselves."""
+    by_people = (one for one in messages if one.role == "user" and _speaker(one) in _people(scope))
+    yield from filter(None, (own_part(message.content or "") for message in by_people))
+
+
+def _of_member(message: Message, scope: Scope) -> Iterator[tuple[str, str]]:
+    """Who said what in a group, if it is no owner."""
+    if scope.is_group and message.role == "user" and _speaker(message) is Origin.PERSON:
+        for words in _own_words([message], scope):
+            yield as_name(message.sender.name) if message.sender else _NOBODY, words
+
+
+def _others(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
+    """Who said what in these messages beside those who wrote them."""
+    for message in messages:
+        content = message.content or ""
+        if message.role == "tool":
+            yield _NOBODY, content
+        elif message.role == "user":
+            yield from ((_NOBODY, content[start:end]) for start, end in pasted_spans(content))
+            yield from ((as_name(quote.by.rpartition("/")[2]), quote.text) for quote in message.quotes)
+
+
+def _words_in(name: str) -> Sequence[str]:
+    return _WORD.findall(name)
 
 
 def _speaker(message: Message) -> Origin:

@@ -11,12 +11,11 @@ from nanobot.memory.dream.draft import Draft
 from nanobot.memory.dream.editing import Change, apply, facts_of, is_same
 from nanobot.memory.dream.evidence import Evidence, Witnesses
 from nanobot.memory.dream.limits import Limits
-from nanobot.memory.dream.origins import check_origin, check_support
+from nanobot.memory.dream.origins import worded
 from nanobot.memory.dream.proposals import Proposal
 from nanobot.memory.dream.refused import Refused
 from nanobot.memory.dream.shares import check_merge, check_share
 from nanobot.memory.dream.texts import fit
-from nanobot.memory.rules import is_rule
 from nanobot.memory.tombstones import Tombstone, Undone
 
 
@@ -47,13 +46,17 @@ class Gate:
         """Carry out a proposal on a draft. Raises Refused; then the draft is as it was."""
         fitted = fit(proposal, self._limits)
         evidence = self._evidence(fitted, draft)
-        change = apply(fitted, draft, evidence.day if evidence else self._today)
-        operation = replace(change.operation, messages=evidence.ids if evidence else ())
+        day, ids = (evidence.day, evidence.ids) if evidence else (self._today, ())
+        change = apply(fitted, draft, day)
         if change.known:
-            return Admitted(draft, replace(operation, verb="confirm"), evidence, is_news=False)
-        self._check_words(change, evidence)
-        self._check_amount(fitted, change, draft)
-        return Admitted(change.draft, replace(operation, remark=self._check_undone(change, evidence)), evidence)
+            confirmed = replace(change.operation, verb="confirm", messages=ids)
+            return Admitted(draft, confirmed, evidence, is_news=False)
+        remark = self._check_undone(change, evidence)
+        fitting = worded(fitted, change, evidence)
+        change = change if fitting == fitted else apply(fitting, draft, day)
+        operation = replace(change.operation, messages=ids)
+        self._check_amount(fitting, change, draft)
+        return Admitted(change.draft, replace(operation, remark=remark), evidence)
 
     @property
     def _today(self) -> date:
@@ -69,21 +72,6 @@ class Gate:
             if len(alike) < 2:
                 return self._witnesses.of(())
         return None
-
-    def _check_words(self, change: Change, evidence: Evidence | None) -> None:
-        """Whose words they are, and whether those say so."""
-        operation, before = change.operation, change.draft.before
-        said = [before.get(path, "") for path in (operation.file, *operation.merged)]
-        new = [*change.titles, *change.brought]
-        if evidence is not None:
-            check_origin(change.draft.places, operation.file, evidence, new)
-            said.append(evidence.said)
-        elif rule := next(filter(is_rule, new), None):  # who only tidies up has nothing new to say
-            raise Refused("rule", f"{rule[:80]!r} tells you what to do, and stood nowhere before. Leave it out.")
-        if operation.verb in ("write", "merge"):
-            check_support(["\n".join(change.brought)] if change.brought else (), "\n".join(said))
-        elif evidence is not None:
-            check_support(change.brought, evidence.said)
 
     def _check_amount(self, proposal: Proposal, change: Change, draft: Draft) -> None:
         limits, after, operation = self._limits, change.draft, change.operation

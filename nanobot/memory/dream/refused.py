@@ -9,7 +9,6 @@ RefusalKind = Literal[
     "evidence",  # what it rests on does not exist, or not in this scope
     "unsupported",  # what it rests on does not say so
     "origin",  # only a person's own words may say this
-    "rule",  # it tells the bot what to do, and no owner said so
     "secret",  # nothing is left of it without its secrets
     "unsafe",  # invisible characters, tokens of a chat template, marks of our own
     "size",  # too long
