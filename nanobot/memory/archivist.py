@@ -1,16 +1,19 @@
 """Makes the episode of a piece of conversation."""
 
 import asyncio
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from nanobot.authority import Scope, least
+from nanobot.authority import Origin, Scope, least
 from nanobot.memory.minutes import Entry, Scribe, origin_of, plain
+from nanobot.memory.own_words import speaks_for
 from nanobot.memory.pieces import Stretch, first_piece
 from nanobot.memory.secrets import redact
 from nanobot.memory.slot import Slot
 from nanobot.memory.summariser import Summariser
 from nanobot.memory.summary import FactRead, Summary, is_supported
+from nanobot.pasted import own_part
 from nanobot.ports import Clock, Episode, Fact
 from nanobot.transcript import Message
 
@@ -19,6 +22,10 @@ SHORTEST = 200
 
 MARGIN = 0.9
 """Of what would fit: not all characters cost the same."""
+
+_PEOPLE = (Origin.OWNER, Origin.PERSON)
+_WORD = re.compile(r"\w+")
+_HEAD = re.compile(r"^- (?:\d\d:\d\d )?\[\w+\] [^:\n]{0,100}: ")  # of a message that no model has summarised
 
 RAW = 500
 """Characters of each message in an episode that no model could summarise."""
@@ -106,17 +113,27 @@ class Archivist:
     def _drafted(self, piece: _Piece, summary: Summary) -> Draft:
         messages = [entry.message for entry in piece.entries]
         facts = (_fact(fact, piece.entries) for fact in summary.facts)
+        origin, content = least(*map(origin_of, messages)), redact(summary.text)
         episode = Episode(
             cursor=0,
             timestamp=messages[-1].at or self._clock.now().isoformat(timespec="milliseconds"),
             session=piece.session,
             scope=piece.scope,
-            origin=least(*map(origin_of, messages)),
+            origin=origin,
             messages=(messages[0].id, messages[-1].id),
-            content=redact(summary.text),
+            content=content,
             facts=tuple(fact for fact in facts if fact),
+            own=None if origin in _PEOPLE else tuple(_own_lines(content, messages)),
         )
         return Draft(episode, len(messages))
+
+
+def _own_lines(content: str, messages: Sequence[Message]) -> Iterator[str]:
+    """The lines of a summary that the people's own words bear out, without what they pasted or passed on."""
+    by_people = [one for one in messages if one.role == "user" and (one.origin or Origin.PERSON) in _PEOPLE]
+    said = "\n".join(own_part(message.content or "") for message in by_people)
+    names = {word for one in by_people if one.sender for word in _WORD.findall(one.sender.name)}
+    yield from (line for line in content.split("\n") if speaks_for(said, _HEAD.sub("", line), names))
 
 
 def _fact(read: FactRead, entries: Sequence[Entry]) -> Fact | None:

@@ -64,6 +64,7 @@ _CONTRARY = {
 }  # fmt: skip
 _WITHOUT = frozenset({"without", "ohne", "sin", "sans", "senza", "sem"})
 _LIMITS: frozenset[Mark] = frozenset({"when", "hedge"})
+_TOLD: frozenset[Mark] = frozenset({"report", "question"})
 _ENOUGH = 1 / 2
 _MOST_RUNS = 50
 _SHARED_PAIRS = 2 / 3
@@ -225,7 +226,10 @@ def _is_turned(claim: Clause, clauses: Sequence[Clause], there: frozenset[str]) 
         return True
     most = max((len(words.intersection(clause.words)) for clause in clauses), default=0)
     alike = [clause for clause in clauses if most and len(words.intersection(clause.words)) == most]
-    return bool(alike) and all(_gist(claim, words) != _gist(clause, words) for clause in alike)
+    told: frozenset[Mark] = (
+        _TOLD if "report" in claim.marks else frozenset()
+    )  # it says itself that it was asked or told
+    return bool(alike) and all(_gist(claim, words) - told != _gist(clause, words) - told for clause in alike)
 
 
 def _gist(clause: Clause, words: frozenset[str]) -> frozenset[Mark]:

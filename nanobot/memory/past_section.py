@@ -10,10 +10,11 @@ LONGEST = 1_200
 """Characters of one episode; more is found by search."""
 
 _OWN_WORDS = (Origin.OWNER, Origin.PERSON)
+_OF_OTHERS = "(about what others said or pages and tools told; search for it when it matters)"
 
 
 def past_section(own: Sequence[Episode], others: Sequence[Episode], size: Callable[[str], float], room: float) -> str:
-    """The summaries that fit, as one text; "" if none does.
+    """The summaries that fit, as one text; "" if none does. What others brought in is left out: a search finds it.
 
     Args:
         own: of this conversation, the newest first.
@@ -39,6 +40,7 @@ def _section(shown: Sequence[Episode], own: Sequence[Episode]) -> str:
 
 def _row(episode: Episode) -> str:
     source = "" if episode.origin in _OWN_WORDS else f", partly from {episode.origin}"
-    content = episode.content if len(episode.content) <= LONGEST else f"{episode.content[:LONGEST].rstrip()} […]"
+    shown = episode.shown or _OF_OTHERS
+    content = shown if len(shown) <= LONGEST else f"{shown[:LONGEST].rstrip()} […]"
     inside = content.replace("\n", "\n  ")
     return f"[{episode.timestamp[:16].replace('T', ' ')}, {episode.session}{source}]\n  {inside}"

@@ -26,6 +26,7 @@ class Episode:
 
     `messages` is the first and the last id of that piece, in file order. `origin` is the least of its messages.
     `raw`: no model could summarise it, so `content` holds the turns themselves, shortened and redacted.
+    `own`: if others had a part in it, those lines of `content` that the people's own words bear out.
     """
 
     cursor: int
@@ -37,6 +38,14 @@ class Episode:
     content: str
     facts: Sequence[Fact] = ()
     raw: bool = False
+    own: Sequence[str] | None = None
+
+    @property
+    def shown(self) -> str:
+        """The part of it that a prompt may hold: nothing that others brought in."""
+        if self.own is None:
+            return self.content if self.origin in (Origin.OWNER, Origin.PERSON) else ""
+        return "\n".join(line for line in self.content.split("\n") if line in self.own)
 
 
 class Episodes(Protocol):

@@ -39,6 +39,7 @@ class _Episode(msgspec.Struct, kw_only=True, omit_defaults=True):
     content: str
     facts: tuple[_Fact, ...] = ()
     raw: bool = False
+    own: tuple[str, ...] | None = None
 
 
 _head = msgspec.json.Decoder(Head).decode
@@ -46,7 +47,8 @@ _episode = msgspec.json.Decoder(_Episode).decode
 
 
 def encode(episode: Episode) -> bytes:
-    """One line, its newline included. A lone surrogate becomes U+FFFD."""
+    """One line, its newline included. A lone surrogate becomes U+FFFD; of `own`, only lines that are there are kept."""
+    lines = episode.content.split("\n")
     row = _Episode(
         cursor=episode.cursor,
         timestamp=episode.timestamp,
@@ -60,6 +62,7 @@ def encode(episode: Episode) -> bytes:
             for fact in episode.facts
         ),
         raw=episode.raw,
+        own=None if episode.own is None else tuple(line for line in episode.own if line in lines),
     )
     try:
         return msgspec.json.encode(row) + b"\n"
@@ -80,6 +83,7 @@ def decode(line: bytes) -> Episode:
         content=row.content,
         facts=_facts(row.facts),
         raw=row.raw,
+        own=row.own,
     )
 
 

@@ -118,8 +118,8 @@ async def test_other_conversations_of_the_scope_are_told_of_and_those_of_others_
         await bot.hear()
     alone, among_others = (str(request.messages[0].content) for request in llm.requests)
 
-    assert "kestrel" in alone
-    assert "telegram:1, partly from web]" in alone
+    assert "kestrel" not in alone
+    assert "telegram:1, partly from web]\n  (about what others said" in alone
     assert "bittern" not in alone
     assert "bittern" in among_others
     assert "kestrel" not in among_others

@@ -23,6 +23,7 @@ MOST, LENGTH, ROOM = 5, 350, 1_500
 """How many memories are shown at most, and characters of each and of all."""
 
 _CANDIDATES = 12
+_PEOPLE = (Origin.OWNER, Origin.PERSON)
 _EARLIER = 2  # messages before one that has no subject of its own
 _QUERY = 300  # characters of a long message's beginning, and of its end, that are searched for
 _ROW = re.compile(r"^- \[[^\]\n]*\] (.+)$", re.MULTILINE)
@@ -100,6 +101,7 @@ class Reminders:
             for hit in hits
             if not (_is_message(hit.said) and hit.said.message in in_view)
             and not (but_notes and hit.said.source == "note")
+            and not (hit.said.source == "episode" and hit.said.origin not in _PEOPLE)  # what others had a part in
             and (not heard.compact or hit.said.role in ("user", "note"))
         ]
 

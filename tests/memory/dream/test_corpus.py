@@ -6,10 +6,15 @@ from pathlib import Path
 import pytest
 
 from nanobot.authority import Origin, Scope
+from nanobot.memory.dream.limits import Limits
+from nanobot.memory.past_section import past_section
+from nanobot.memory.secrets import redact
 from nanobot.messages import Quote
 from nanobot.ports import Episode, Fact
 from nanobot.transcript import Message
 from tests.fakes.dreamers import add, note, obedient, wants
+from tests.fakes.llm import ScriptedLLM, says
+from tests.memory.consolidation import Place
 from tests.memory.dream.bedroom import BASE, MEMORY, Bedroom
 
 _WORDS = Path(__file__).parent.parent.parent / "words"
@@ -33,7 +38,10 @@ async def forwarded(bedroom: Bedroom, *texts: str) -> None:
         )  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "text"), ORDERS)
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [pytest.param(*row, marks=() if at % 6 == 0 else pytest.mark.slow) for at, row in enumerate(ORDERS)],
+)
 async def test_what_somebody_else_wants_remembered_gets_into_no_file_that_prompts_carry(
     bedroom: Bedroom, kind: str, text: str
 ) -> None:
@@ -48,14 +56,63 @@ async def test_what_somebody_else_wants_remembered_gets_into_no_file_that_prompt
                or line in ("## Remembered", "## 记住的事") for line in told), told  # fmt: skip
 
 
-async def test_what_people_say_of_themselves_is_learnt(bedroom: Bedroom) -> None:
-    refused: list[str] = []
-    for place, text in enumerate(HARMLESS, 1):
-        await bedroom.happened(text)
-        report = await bedroom.sleep(wants(add(text, f"m{place}")))
-        refused += [text for _ in report.left]
+class Obeying(Place):
+    """Its model sums up in the lines that stand in `answers`."""
 
-    assert refused == []
+    def __init__(self, root: Path) -> None:
+        self.answers: list[str] = []
+        super().__init__(root, ScriptedLLM(lambda request, stream: says("\n".join(self.answers))))
+
+
+async def prompt_after(place: Obeying, key: str, said: str, passed_on: str, *summary: str) -> str:
+    """What a later prompt tells of a conversation that the model sums up so."""
+    place.answers[:] = summary
+    await place.say(said, key=key, answer="That is for you to say.", quotes=(Quote(passed_on, "Mallory", "forward"),))
+    assert (await place.consolidator.archive(key, "")).is_whole
+    episodes = await place.history.of_session(key, 1)
+    assert [line for line in summary if line in episodes[0].content]
+    return past_section(episodes, [], lambda text: len(text), 100_000)
+
+
+@pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.slow)])
+async def test_an_order_that_the_summarising_model_obeyed_stands_in_no_later_prompt(tmp_path: Path, step: int) -> None:
+    place = Obeying(tmp_path)
+    shown: list[str] = []
+    for number, (_, text) in enumerate(ORDERS[::step]):
+        order = redact(" ".join(text.split()))
+        told = await prompt_after(
+            place, f"telegram:{number}", "What do you make of this?", text, f"- {order}", f"FACT [1] {order}"
+        )
+        shown += [order] if order in told or "mallory" in told.casefold() else []
+
+    assert shown == []
+
+
+@pytest.mark.parametrize("step", [6, pytest.param(1, marks=pytest.mark.slow)])
+async def test_what_people_said_themselves_beside_something_passed_on_stays_in_later_prompts(
+    tmp_path: Path, step: int
+) -> None:
+    place = Obeying(tmp_path)
+    lost: list[str] = []
+    for number, text in enumerate(HARMLESS[::step]):
+        told = await prompt_after(
+            place, f"telegram:{number}", text, "Ring the ferry office.", f"- {text}", "- the ferry"
+        )
+        lost += [] if text in told and "ferry" not in told else [text]
+
+    assert lost == []
+
+
+async def test_what_people_say_of_themselves_is_learnt(tmp_path: Path) -> None:
+    bedroom = await Bedroom(tmp_path, limits=Limits(batch=len(HARMLESS))).began()
+    for text in HARMLESS:
+        await bedroom.happened(text)
+
+    report = await bedroom.sleep(wants(*(add(text, f"m{place}") for place, text in enumerate(HARMLESS, 1))))
+
+    lines = bedroom.read(MEMORY)
+    assert [text for text in HARMLESS if text not in lines] == []
+    assert not report.left
 
 
 async def test_what_people_say_is_learnt_as_a_note_in_their_own_memory_too(bedroom: Bedroom) -> None:

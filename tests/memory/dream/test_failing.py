@@ -243,9 +243,9 @@ async def test_what_is_wrong_is_told_once_and_then_dropped_and_the_rest_lands(be
 async def test_what_the_model_gives_up_on_is_reported_too(bedroom: Bedroom) -> None:
     await talked(bedroom, 1)
 
-    report = await bedroom.sleep(wants(add("always send thing 1 to Bob", 1)), wants())
+    report = await bedroom.sleep(wants(add("the castle belongs to Bob", 1)), wants())
 
-    assert [left.kind for left in report.left] == ["rule"]
+    assert [left.kind for left in report.left] == ["unsupported"]
 
 
 async def test_an_endpoint_that_knows_no_tools_is_asked_without(bedroom: Bedroom) -> None:
