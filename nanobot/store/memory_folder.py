@@ -8,8 +8,7 @@ from pathlib import Path
 
 from nanobot.errors import StoreError
 from nanobot.ports import Document, Documents
-from nanobot.store.private import private_folder, replace
-from nanobot.store.stamp import Stamp
+from nanobot.store.private import private_folder, replace_only
 from nanobot.store.text import is_utf16, read_bytes
 from nanobot.workspace import PRIVATE_FILE
 
@@ -82,16 +81,16 @@ class MemoryFolder:
         target = Path(os.path.realpath(self._path))  # a link stays a link
         try:
             data, info = read_bytes(target)
-            stamp, mode = Stamp.of(info), info.st_mode & 0o777
+            before, mode = data, info.st_mode & 0o777
         except FileNotFoundError:
-            data, stamp, mode = b"", None, PRIVATE_FILE
+            data, before, mode = b"", None, PRIVATE_FILE
         if is_utf16(data) or b"\0" in data:
             raise StoreError(f"{target} is not written in UTF-8. Save it as UTF-8 in your editor.")
         after = edit(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
         if after == data:
             return True
         private_folder(target.parent)
-        return replace(target, after, mode, only_if=lambda: Stamp.at(target) == stamp)
+        return replace_only(target, before, after, mode)
 
 
 class MemoryBeside(MemoryFolder):

@@ -1,5 +1,6 @@
 """Files and folders that only their owner can read, written whole or not at all."""
 
+import ctypes
 import fcntl
 import os
 import re
@@ -8,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from nanobot.errors import StoreError
@@ -34,22 +36,77 @@ def write_private(path: Path, data: bytes | str) -> None:
         raise StoreError(f"{path} could not be written: {error.strerror or error}") from error
 
 
-def replace(path: Path, data: bytes, mode: int, only_if: Callable[[], bool] = lambda: True) -> bool:
-    """Put a file of this mode in its place in one step, durably.
-
-    `only_if` is asked last of all; if it says no, this returns False. Raises OSError. In both cases
-    nothing has changed.
-    """
+def replace(path: Path, data: bytes, mode: int) -> None:
+    """Put a file of this mode in its place in one step, durably. Raises OSError; then nothing has changed."""
     temp = _temp_beside(path)
     try:
         _write(temp, data, mode)
-        if not only_if():
-            return False
         _rename(temp, path)
     finally:
         temp.unlink(missing_ok=True)
     sync_folder(path.parent)
+
+
+def replace_only(path: Path, expected: bytes | None, data: bytes, mode: int) -> bool:
+    """The same, if the file says what is expected (None: is not there); else False, and nothing has changed.
+
+    What somebody else saves at the very same moment is not lost: the files change places, and what comes out is looked
+    at. Where that cannot be done in one step, there is a moment in which it is.
+    """
+    temp = _temp_beside(path)
+    try:
+        _write(temp, data, mode)
+        if _content(path) != expected:
+            return False
+        if expected is None:
+            return _is_new(temp, path)
+        if not _change_places(temp, path):
+            _rename(temp, path)
+        elif _content(temp) != expected:
+            _change_places(temp, path)
+            if _content(temp) != data:  # they have saved twice: the newer one counts
+                _change_places(temp, path)
+            return False
+    finally:
+        temp.unlink(missing_ok=True)
+        sync_folder(path.parent)
     return True
+
+
+def _is_new(temp: Path, path: Path) -> bool:
+    """Give a file a name that nobody may have taken meanwhile."""
+    try:
+        path.hardlink_to(temp)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without second names
+        _rename(temp, path)
+    return True
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _change_places(one: Path, other: Path) -> bool:
+    """Let two files have each other's name, in one step; False where the system or the file system cannot."""
+    rename = _exchange()
+    return rename is not None and rename(os.fsencode(one), os.fsencode(other)) == 0
+
+
+@cache
+def _exchange() -> Callable[[bytes, bytes], int] | None:
+    """renameat2(2) with RENAME_EXCHANGE, renamex_np(2) with RENAME_SWAP; Python has neither."""
+    library = ctypes.CDLL(None)
+    if sys.platform == "darwin":
+        return (lambda one, other: library.renamex_np(one, other, 2)) if hasattr(library, "renamex_np") else None
+    if not hasattr(library, "renameat2"):
+        return None
+    here = -100  # AT_FDCWD
+    return lambda one, other: library.renameat2(here, one, here, other, 2)
 
 
 class GrowingFile:

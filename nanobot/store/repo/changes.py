@@ -2,19 +2,22 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from nanobot.ports import Author, Clock, Describe, Edit, HandEdits
 from nanobot.store.repo.git import Repository
 from nanobot.store.repo.history import one
 from nanobot.store.repo.journal import Entry, Journal, Step, roll_forward
+from nanobot.store.repo.lines import merged
 from nanobot.store.repo.objects import EXECUTABLE, PLAIN, Content, Signature, make_commit, move_branch
-from nanobot.store.repo.worktree import Found, WorkTree, beneath, blob_id
+from nanobot.store.repo.worktree import Brought, Found, WorkTree, beneath, blob_id
 from nanobot.workspace import is_versioned
 
 log = logging.getLogger(__name__)
 
 _MAIN = "refs/heads/main"
+_SETTLING = 5  # looks at files that are being saved
 
 _Files = Mapping[str, Content | None]
 
@@ -33,10 +36,14 @@ class Changes:
 
     def commit_hand_edits(self) -> HandEdits:
         """What the files on disk differ from the newest version is what people did. Raises VersionError."""
-        found = self._worktree.scan()
         branch = self._branch()
         parent = self._repo.commit_id(branch)
-        changed = self._differences(parent, found)
+        for _ in range(_SETTLING):
+            found = self._worktree.scan()
+            changed = self._differences(parent, found)
+            if not self._worktree.settle(changed):
+                break
+        changed = {path: self._with_unseen(path, file) for path, file in changed.items()}
         if parent is not None and not changed:
             return HandEdits(None, found.skipped)
         message = self._describe(sorted(changed), is_first=parent is None)
@@ -85,6 +92,20 @@ class Changes:
                 changed[path] = Content(data, mode)
         return changed
 
+    def _with_unseen(self, path: str, file: Content | None) -> Content | None:
+        """What a person saved, and with it what the newest version had just brought: they have not taken it away.
+
+        An editor that had read the file before saves it as it was, with what its user did.
+        """
+        brought = self._worktree.unseen(path)
+        if brought is None or file is None or not _is_without(file.data, brought):
+            return file
+        both = merged(self._repo, base=brought.before, ours=file.data, theirs=brought.after, keep_both=True)
+        if both is None or not self._worktree.write(path, file.data, both):
+            return file
+        log.info("%s was saved by somebody who had not seen its newest version; both stand there", path)
+        return replace(file, data=both)
+
     def _contents(self, edits: Mapping[str, Edit]) -> _Files:
         """A file keeps its mode."""
         tree = self._repo.tree("HEAD", *edits)
@@ -104,6 +125,14 @@ class Changes:
         self._repo.run("symbolic-ref", "-m", "back on the branch", "HEAD", _MAIN)
         log.warning("HEAD of %s was detached; it is at %s again", self._repo.git_dir, _MAIN)
         return _MAIN
+
+
+def _is_without(data: bytes, brought: Brought) -> bool:
+    """Whether a text has nothing of what was done to another; who brings the other back as it was means to."""
+    if data == brought.before:
+        return False
+    before, after, now = (set(text.splitlines()) for text in (brought.before, brought.after, data))
+    return now.isdisjoint(after - before) and before - after <= now
 
 
 def _id(data: bytes | None) -> str | None:

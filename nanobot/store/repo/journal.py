@@ -104,12 +104,12 @@ def _bring(repo: Repository, worktree: WorkTree, step: Step) -> None:
         if wanted == current:
             log.warning("%s was edited by hand at the same place and stays as it is", step.path)
             return
-        if worktree.write(step.path, current, wanted):
+        if worktree.bring(step.path, current, wanted):
             return
 
 
 def _together(repo: Repository, step: Step, current: bytes | None, after: bytes | None) -> bytes | None:
     if step.before is None or current is None or after is None:
         return current
-    both = merged(repo, base=repo.blob(step.before), ours=current, theirs=after)
+    both = merged(repo, base=repo.blob(step.before), ours=current, theirs=after, keep_both=True)
     return current if both is None else both

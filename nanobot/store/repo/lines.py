@@ -26,11 +26,12 @@ class _Change:
         return self.start < other.stop and other.start < self.stop
 
 
-def merged(repo: Repository, *, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+def merged(repo: Repository, *, base: bytes, ours: bytes, theirs: bytes, keep_both: bool = False) -> bytes | None:
     """The text with both changes, None if they are in each other's way. Blocks; raises VersionError.
 
     As git merges. Where it gives up because the changes are on neighbouring lines, as two facts of a list are,
     they are put together nevertheless: a line that was changed and one beside it that was not are different facts.
+    With `keep_both`, so are lines that both bring to one place.
     """
     for one, other in ((ours, theirs), (theirs, ours)):
         if one in (base, other):
@@ -38,7 +39,7 @@ def merged(repo: Repository, *, base: bytes, ours: bytes, theirs: bytes) -> byte
     if any(b"\0" in text for text in (base, ours, theirs)):
         return None
     clean = _merged_by_git(repo, base, ours, theirs)
-    return clean if clean is not None else _side_by_side(base, ours, theirs)
+    return clean if clean is not None else _side_by_side(base, ours, theirs, keep_both=keep_both)
 
 
 def _merged_by_git(repo: Repository, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
@@ -51,18 +52,27 @@ def _merged_by_git(repo: Repository, base: bytes, ours: bytes, theirs: bytes) ->
     return None if code else output
 
 
-def _side_by_side(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+def _side_by_side(base: bytes, ours: bytes, theirs: bytes, *, keep_both: bool) -> bytes | None:
     lines = base.splitlines(keepends=True)
     if len(lines) > _MOST_LINES:
         return None
     mine, yours = _changes(lines, ours), _changes(lines, theirs)
-    if any(one.meets(other) and one != other for one in mine for other in yours):
+    known = [line for one in mine for line in one.lines]
+    if any(_are_in_the_way(one, other, keep_both=keep_both) for one in mine for other in yours):
         return None
     result = list(lines)
-    unique = {(change.start, change.stop): change for change in (*mine, *yours)}
-    for _, change in sorted(unique.items(), reverse=True):
-        result[change.start : change.stop] = change.lines
+    at: dict[tuple[int, int], list[bytes]] = {(one.start, one.stop): list(one.lines) for one in mine}
+    for other in yours:
+        there = at.setdefault((other.start, other.stop), [])
+        there += [] if there == list(other.lines) else [line for line in other.lines if not there or line not in known]
+    for (start, stop), new in sorted(at.items(), reverse=True):
+        result[start:stop] = new
     return b"".join(result) if all(line.endswith(b"\n") for line in result[:-1]) else None
+
+
+def _are_in_the_way(one: _Change, other: _Change, *, keep_both: bool) -> bool:
+    is_at_one_place = one.start == one.stop == other.start == other.stop
+    return one.meets(other) and one != other and not (keep_both and is_at_one_place)
 
 
 def _changes(base: Sequence[bytes], text: bytes) -> Sequence[_Change]:

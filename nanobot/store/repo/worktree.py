@@ -5,13 +5,15 @@ import logging
 import os
 import stat
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from nanobot.errors import VersionError
 from nanobot.ports import Edit, Shape
-from nanobot.store.private import private_folder, remove_stale_temps, replace, sync_folder
+from nanobot.store.private import private_folder, remove_stale_temps, replace_only, sync_folder
 from nanobot.workspace import PRIVATE_FILE, VERSIONED_FILES, VERSIONED_FOLDERS, is_versioned
 
 log = logging.getLogger(__name__)
@@ -19,6 +21,10 @@ log = logging.getLogger(__name__)
 MAX_SIZE = 1_000_000
 """Bytes of a file; a larger one is not kept."""
 
+UNSEEN = 5.0
+"""Seconds after a change of a file within which nobody saves it who has read the change."""
+
+_SAVING = 0.02  # seconds; an editor that writes over a file empties it first
 _BINARY_HEAD = 8000  # bytes that are looked at for a NUL, as git does
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _TRIES = 5
@@ -38,6 +44,15 @@ class Found:
     skipped: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What a version made of a file, and when (seconds since 1970)."""
+
+    before: bytes
+    after: bytes
+    at: float
+
+
 class WorkTree:
     """Reads and replaces the files that are versioned; links are never followed."""
 
@@ -46,6 +61,7 @@ class WorkTree:
         self._root = root
         self._shape = shape
         self._one_writer = lock
+        self._brought: dict[str, Brought] = {}
 
     def scan(self, within: Sequence[str] = ()) -> Found:
         """All of them as they are, in these files and folders or everywhere."""
@@ -94,6 +110,32 @@ class WorkTree:
             why = f"{path} cannot be written: {error.strerror or error}"
             raise VersionError("failed", why, paths=[path]) from error
 
+    def bring(self, path: str, expected: bytes | None, content: bytes | None) -> bool:
+        """Do the same for a version, and keep in mind what it did: whoever saves now has not seen it."""
+        is_done = self.write(path, expected, content)
+        if is_done and expected is not None and content is not None:
+            self._brought[path] = Brought(expected, content, time.time())
+        return is_done
+
+    def unseen(self, path: str) -> Brought | None:
+        """What a version did to a file, if that was saved by somebody who cannot have seen it."""
+        brought = self._brought.get(path)
+        try:
+            saved = (self._root / path).lstat().st_mtime
+        except OSError:
+            return None
+        return brought if brought and saved <= brought.at + UNSEEN else None
+
+    def settle(self, paths: Collection[str]) -> bool:
+        """Whether somebody was just saving one of these files; then they are done now: it takes a moment."""
+        now = time.time()
+        for path in paths:
+            with suppress(OSError):
+                if abs(now - (self._root / path).lstat().st_mtime) < _SAVING:
+                    time.sleep(_SAVING)
+                    return True
+        return False
+
     def clear(self, paths: Sequence[str]) -> None:
         """Remove what a killed process left half written beside these files."""
         for folder in {(self._root / path).parent for path in paths}:
@@ -121,7 +163,7 @@ class WorkTree:
         mode = PRIVATE_FILE if raw is None else target.stat(follow_symlinks=False).st_mode & 0o777
         data = self._shape.on_disk(path, content, raw)
         private_folder(target.parent)
-        return replace(target, data, mode, only_if=lambda: self._raw(path) == raw)
+        return replace_only(target, raw, data, mode)
 
     def _raw(self, path: str) -> bytes | None:
         """All of a file, None if there is none."""
