@@ -31,6 +31,28 @@ def set_mode(file: int | Path, mode: int) -> bool:
     return True
 
 
+def make_private(folder: Path) -> bool | None:
+    """Take a folder of ours from all others on this machine, if every one of them may look into it.
+
+    Returns whether that worked: not where the file system keeps no permissions. None: there is nothing to do, or it is
+    nothing of ours alone. What is open to a group was meant so.
+    """
+    try:
+        found, real = folder.stat(), Path(os.path.realpath(folder))
+        is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & stat.S_ISVTX
+        is_for_more = any(real.is_relative_to(path) for path in _SYSTEM_FOLDERS) or _home().is_relative_to(real)
+        if not found.st_mode & 0o007 or not is_ours or is_for_more:
+            return None
+        set_mode(folder, PRIVATE_FOLDER)
+        return not folder.stat().st_mode & 0o077  # some file systems only seem to take it
+    except OSError:
+        return False
+
+
+def _home() -> Path:
+    return Path(os.path.realpath(Path.home()))
+
+
 VERSIONED_FILES = ("AGENTS.md", "SOUL.md", "TOOLS.md", "USER.md")
 VERSIONED_FOLDERS = ("groups", "people", "skills")
 """With all that is in them; of memory/, only the notes and tombstones/."""
@@ -219,6 +241,11 @@ class Workspace:
         return self.state / "lock"
 
     @property
+    def next_lock(self) -> Path:
+        """Held by a gateway that waits for the lock."""
+        return self.state / "lock.next"
+
+    @property
     def socket(self) -> Path:
         """Where other commands reach the running gateway."""
         return self.state / "socket"
@@ -306,7 +333,7 @@ def why_not_opened(folder: Path, home: Home, workspace: Workspace) -> str:
         return "it is in the workspace, which is open anyway"
     if real.is_relative_to(own[0]) or any(path.is_relative_to(real) for path in own):
         return "nanobot's own configuration or memory lies in it"
-    if Path(os.path.realpath(Path.home())).is_relative_to(real):
+    if _home().is_relative_to(real):
         return "it holds everything that is yours; go into the folder that you mean"
     if any(real.is_relative_to(path) for path in _SYSTEM_FOLDERS):
         return "it belongs to the system"

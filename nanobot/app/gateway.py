@@ -16,6 +16,7 @@ from nanobot.app.channels import House, build_posts, build_transcriber
 from nanobot.app.forgetting import go_on, keep_on
 from nanobot.app.ground import Ground, open_log
 from nanobot.app.people import build_people
+from nanobot.app.takeover import taken, tell_of_interruption
 from nanobot.app.watch import Tell, Watch
 from nanobot.bus.spool import Spool
 from nanobot.channels.access import Access
@@ -35,7 +36,6 @@ from nanobot.ops.control import served
 from nanobot.ops.health import Health
 from nanobot.ops.socket.server import SocketServer
 from nanobot.ops.supervisor import Supervisor
-from nanobot.store.lock import WorkspaceLock
 from nanobot.store.media import MediaFolder
 from nanobot.store.template import prepare, template_folder
 from nanobot.tools.process import end_left_over
@@ -62,7 +62,9 @@ async def serve(config: Config, home: Home, language: Language, tell: Tell, endi
     open_log(config, home)
     workspace = Workspace(config.workspace)
     clock = SystemClock(ZoneInfo(config.timezone) if config.timezone else None)
-    with WorkspaceLock(workspace, serves=True):
+    async with taken(workspace, language, tell, ending.asked) as is_taken:
+        if not is_taken:
+            return
         await asyncio.to_thread(prepare, workspace, template_folder())
         async with Spool(workspace.spool, clock) as spool:
             gateway = Gateway(Ground(config, home, workspace, clock, spool), spool, language, tell)
@@ -101,7 +103,7 @@ class Gateway:
         )
         self._posts = self._watch.posts = build_posts(config, house)
         self._health = self._watch.health = self._supervised_health()
-        self._desk = Desk(spool, self._welcome, self._bot.language)
+        self._desk = Desk(spool, self._welcome, self._bot.language, self._recover)
 
     async def run(self, ending: Ending) -> None:
         """Serve until told to end; then nothing new begins, and what runs has `gateway.drain` seconds to finish."""
@@ -175,6 +177,11 @@ class Gateway:
         if turns := await end_left_over(self._ground.workspace.state):
             self._bot.agent.ended_in |= set(turns)
             self._tell(say("turn.left_running", self._language))
+
+    async def _recover(self, address: Address, owed: Sequence[str]) -> None:
+        """Tell whoever joins what the death of a chat without a gateway cut short; what was taken here goes on."""
+        taken = await self._spool.unanswered(address)
+        await tell_of_interruption(self._bot, self._spool.send, address, {*owed, *taken})
 
     async def _settle_questions(self) -> None:
         """Take the buttons of questions away whose turns died with their process."""

@@ -4,20 +4,20 @@ import asyncio
 import logging
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from textwrap import shorten
 from threading import Thread
 from zoneinfo import ZoneInfo
 
 from nanobot import __version__
-from nanobot.agent.conversation import Interruption
 from nanobot.app.bot import Bot, build_bot, shell_handlers
 from nanobot.app.dream import dream_later
 from nanobot.app.forgetting import go_on
 from nanobot.app.ground import Ground, open_log
 from nanobot.app.people import build_people, pairing_without_gateway
+from nanobot.app.takeover import HAND_OVER, tell_of_interruption
 from nanobot.bus.memory import MemoryBus
 from nanobot.channels.socket.desk import Desk, OwnWire
 from nanobot.channels.socket.frames import Send, Show, Welcome
+from nanobot.channels.socket.joined import LeftAloneError
 from nanobot.commands.pair import Pairing, link_command, pair_command
 from nanobot.commands.router import Command
 from nanobot.config import Config
@@ -28,7 +28,7 @@ from nanobot.ids import new_id
 from nanobot.memory.setbacks import cause
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
 from nanobot.ops.clock import SystemClock
-from nanobot.ops.control import served
+from nanobot.ops.control import Tell, served
 from nanobot.ops.socket.server import SocketServer
 from nanobot.ops.supervisor import Supervisor
 from nanobot.ports import Channel
@@ -45,13 +45,6 @@ LONGEST_DREAM = 20.0
 MOMENT = 1.0
 """Seconds after which somebody who leaves is told what they wait for."""
 
-MOST_OF_QUESTION = 120
-"""Characters of what was asked that the sentence about an interruption repeats."""
-
-
-MOST_QUESTIONS = 3
-"""So many of several questions it repeats."""
-
 
 class App:
     """Everything, wired together. `run` owns every task; none outlives it."""
@@ -66,6 +59,7 @@ class App:
         self._patience = patience
         self._is_ending = False  # the machine or the session of its user ends: nobody can wait
         self._own: OwnWire | None = None
+        self._wanted = asyncio.Event()  # by a gateway, and nothing runs any more
         self._to_show: asyncio.Queue[object] = asyncio.Queue()  # frames for the person here
         self._desk = Desk(None, self._welcome, self.language, self._recover)
 
@@ -115,6 +109,8 @@ class App:
         person at the address of a turn that the end of the last process cut short. While a
         person types, the model is got ready; `once` says that there is one question only. `owed` are the ids of what
         is about to be said again, since another process ended in the middle of it.
+
+        Raises LeftAloneError if a gateway has got the workspace: what is owed is to be said there.
         """
         workspace, models = self._bot.workspace, self._bot.keep.models
         self._address = address
@@ -132,9 +128,11 @@ class App:
                     await self._leave(channel, self._address, once=once)
             finally:
                 await models.aclose()
+        if self._wanted.is_set():
+            raise LeftAloneError(say("gateway.took_over", self.language(self._address)))
 
     async def _serve(self, channel: Channel, address: Address, *, once: bool) -> bool:
-        """Serve until the person leaves; whether somebody else is there who goes on with all that is left to do."""
+        """Serve until the person leaves or a gateway gets the workspace; whether somebody goes on with what is left."""
         goes_on = False
         try:
             async with self._desk.own(address, is_once=once) as own, asyncio.TaskGroup() as tasks:
@@ -155,8 +153,9 @@ class App:
                     *([] if once else [self._bot.keep.schedule.run(), self._make_up_for()]),
                 )
                 serving = [tasks.create_task(work) for work in works]
-                await channel.listen(publish)
-                if (goes_on := self._desk.has_guests) and not self._is_ending:
+                await first_of(channel.listen(publish), self._wanted.wait())
+                goes_on = self._desk.has_guests or self._wanted.is_set()
+                if goes_on and not (self._is_ending or self._wanted.is_set()):
                     await self._finish_for_others(channel, address)
                 for task in serving:
                     task.cancel()
@@ -166,11 +165,35 @@ class App:
 
     async def _serve_others(self) -> None:
         """Other commands reach this process as they reach a gateway; where sockets do not work, they cannot."""
-        serve = served(shell_handlers(self._bot, self._pairing)) | {"attach": self._desk.attach}
+        handlers = {**shell_handlers(self._bot, self._pairing), HAND_OVER: self._hand_over}
+        serve = served(handlers) | {"attach": self._desk.attach}
         try:
             await SocketServer(self._bot.workspace, __version__, serve, is_gateway=False).run()
         except WorkspaceError as error:
             log.warning("no other terminal can join: %s", error)
+
+    async def _hand_over(self, args: Sequence[str], tell: Tell) -> object:
+        """Let a gateway have the workspace when what runs has ended and is shown; nothing more begins."""
+        language: Language = "zh" if "zh" in args else "en"
+        tell(say("chat.hands_over", language))
+        draining = asyncio.ensure_future(self._all_shown())
+        try:
+            await asyncio.wait([draining], timeout=MOMENT)
+            if not draining.done():
+                tell(say("chat.hands_over_later", language))
+                for address in self._desk.addresses:
+                    text = say("chat.gateway_waits", self.language(address))
+                    await self._bus.send(OutboundMessage(id=new_id(), address=address, text=text, kind="notice"))
+            await draining
+        finally:
+            draining.cancel()
+        self._wanted.set()
+        return None
+
+    async def _all_shown(self) -> None:
+        await self._bot.dispatcher.drain()
+        await self._bus.all_taken()
+        await self._to_show.join()
 
     async def _finish_for_others(self, channel: Channel, address: Address) -> None:
         """Begin nothing more, and let what runs finish; then one of the other terminals takes over."""
@@ -222,23 +245,7 @@ class App:
 
     async def _recover(self, address: Address, owed: Collection[str] = (), *, has_ended: bool = False) -> None:
         """Tell of a turn that the end of another process cut short, and that a command of it `has_ended` only now."""
-        lanes, key = self._bot.keep.lanes, address.session_key
-        if lanes.is_busy(key):
-            return
-        cut_short = await self._bot.agent.recover(address, {*owed, *(message.id for message in lanes.queue(key))})
-        told = [self._of_interruption(cut_short, address)] if cut_short else []
-        told += [say("turn.left_running", self.language(address))] if has_ended else []
-        if told:
-            message = OutboundMessage(id=new_id(), address=address, text=" ".join(told), kind="notice")
-            await self._bus.send(message)
-
-    def _of_interruption(self, cut_short: Interruption, address: Address) -> str:
-        sentence = "turn.interrupted_tools" if cut_short.tools else "turn.interrupted"
-        if cut_short.tools and cut_short.unanswered:
-            sentence = "turn.interrupted_unanswered"
-        self._bot.languages.hear(address.session_key, "\n".join(cut_short.asked))
-        asked = _questions(cut_short.asked, self.language(address))
-        return say(sentence, self.language(address), asked=asked, tools=", ".join(cut_short.tools))
+        await tell_of_interruption(self._bot, self._bus.send, address, owed, has_ended=has_ended)
 
     async def _say(self, channel: Channel, address: Address, sentence: str, **values: object) -> None:
         text = say(sentence, self.language(address), **values)
@@ -273,13 +280,8 @@ class App:
                     await channel.show(frame.progress)
             except Exception:  # the boundary of a channel: one message that cannot be shown is not the end
                 log.exception("%s could not show something", channel.name)
-
-
-def _questions(asked: Sequence[str], language: Language) -> str:
-    """The beginning of each of what was asked; of many, how many more there are."""
-    texts = [shorten(text, MOST_OF_QUESTION, placeholder=" …") for text in asked[:MOST_QUESTIONS]]
-    more = len(asked) - len(texts)
-    return " / ".join([*texts, *([say("turn.more_asked", language, count=more)] if more > 0 else [])])
+            finally:
+                self._to_show.task_done()
 
 
 def build(config: Config, home: Home, language: Language = "en") -> App:

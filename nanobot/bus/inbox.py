@@ -1,13 +1,13 @@
 """The rows of what people said and what is not answered yet."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from sqlite3 import Connection
 
 from nanobot.bus import known, troubles
 from nanobot.bus.rows import decode, encode, key
-from nanobot.messages import InboundMessage
+from nanobot.messages import Address, InboundMessage
 from nanobot.ports import Trouble
 
 _log = logging.getLogger(__name__)
@@ -91,6 +91,12 @@ def set_aside(db: Connection, now: datetime) -> None:
         troubles.add(db, Trouble(kind="set_aside", id=message.id, at=now, reason=reason, address=message.address))
         _log.error("%s: message %s is set aside: %s", message.address.session_key, message.id, reason)
     db.execute(f"UPDATE inbound SET is_aside = 1 {dead}", (MOST_DEATHS,))  # noqa: S608 - a constant
+
+
+def at(db: Connection, address: Address) -> Collection[str]:
+    """The ids of what was said there and is not dealt with."""
+    rows = db.execute("SELECT message FROM inbound").fetchall()
+    return [message.id for (raw,) in rows if (message := decode(raw, InboundMessage)).address == address]
 
 
 def aside(db: Connection) -> Sequence[InboundMessage]:

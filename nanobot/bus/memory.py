@@ -64,8 +64,13 @@ class MemoryBus:
     def show(self, progress: Progress) -> None:
         self._outgoing.put_nowait(progress)
 
+    async def all_taken(self) -> None:
+        """Returns when whoever asks for what goes out has all of it."""
+        await self._outgoing.join()
+
     async def outgoing(self) -> OutboundMessage | Progress:
         item = await self._outgoing.get()
+        self._outgoing.task_done()
         if isinstance(item, OutboundMessage):
             self._underway.discard(item.id)
         return item

@@ -173,6 +173,10 @@ class Spool:
         """
         return await self._database.run(inbox.aside)
 
+    async def unanswered(self, address: Address) -> Collection[str]:
+        """The ids of what was said at an address and is not dealt with."""
+        return await self._database.run(partial(inbox.at, address=address))
+
     # What the bot says.
 
     async def send(self, message: OutboundMessage) -> None:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nanobot.cli.settings import home_of, idle_words, language_here, loaded_of
+from nanobot.cli.settings import home_of, language_here, loaded_of, starting_words
 from nanobot.cli.telling import tell, tell_error
 from nanobot.errors import UsageError, WorkspaceError
 
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     if text is not None and not text.strip():
         raise UsageError('There is nothing to ask; write nanobot chat "your question".')
     here = _folder_to_open(args, config) if args.here else None
-    for line in idle_words(loaded):
+    for line in starting_words(args, loaded):
         tell(f"nanobot: {line}", failed=True)
     import asyncio
 
@@ -224,8 +224,9 @@ class _Server:
                     told = max(2 * told, _FIRST_TOLD)
                 waited += _PAUSE
             else:
-                if steady.is_durable:
-                    await self._tell(steady, say("gateway.is_back", language, seconds=round(waited)))
+                sentence = _of_gateway(bot, was_one=steady.is_durable)
+                if sentence:
+                    await self._tell(steady, say(sentence, language, seconds=round(waited)))
                 return bot
         if steady.owed:
             tell(f"nanobot: {say('gateway.unsaid', language, count=len(steady.owed))}", failed=True)
@@ -243,6 +244,15 @@ class _Server:
                 f"just starting or stopping, try again in a moment; if it is stuck, `kill {error.holder.pid}` ends it."
             )
         return error
+
+
+def _of_gateway(bot: "App | Joined", *, was_one: bool) -> str:
+    """Which sentence tells that a gateway serves from now on; "" if none does."""
+    from nanobot.channels.socket.joined import Joined
+
+    if not (isinstance(bot, Joined) and bot.is_gateway):
+        return ""
+    return "gateway.is_back" if was_one else "gateway.took_over"
 
 
 async def _converse(bot: "App | Joined", server: _Server, *, model: str, machine: "Machine") -> int:

@@ -5,7 +5,7 @@ import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nanobot.cli.settings import config_path_of, home_of, idle_words, language_here, loaded_of
+from nanobot.cli.settings import config_path_of, home_of, language_here, loaded_of, starting_words
 from nanobot.cli.telling import tell
 from nanobot.errors import ConfigError, WorkspaceError
 
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         )
     import asyncio
 
-    for line in idle_words(loaded):
+    for line in starting_words(args, loaded):
         _tell(line)
     return asyncio.run(_serve(config, home_of(args), language_here(config.language)))
 

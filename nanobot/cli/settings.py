@@ -53,6 +53,18 @@ def language_here(configured: str) -> "Language":
     return "zh" if configured.startswith("zh") else "en"
 
 
+def starting_words(args: Namespace, loaded: "Loaded") -> list[str]:
+    """What to say when the bot starts, a line each: of the configuration, and of a home that all others could read."""
+    from nanobot.i18n import say
+    from nanobot.workspace import make_private
+
+    home, language = home_of(args).root, language_here(loaded.config.language)
+    if not home.exists() or (was_done := make_private(home)) is None:
+        return idle_words(loaded)
+    sentence = "doctor.home_is_private" if was_done else "doctor.privacy_no_modes"
+    return [*idle_words(loaded), say(sentence, language, path=home)]
+
+
 def idle_words(loaded: "Loaded") -> list[str]:
     """What to say of keys that are set and have no effect yet, and of a TZ that has none, a line each."""
     from nanobot.config.describing import idle_keys

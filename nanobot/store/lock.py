@@ -5,6 +5,7 @@ import json
 import os
 import shlex
 import sys
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +18,7 @@ from nanobot.store.private import private_folder
 from nanobot.workspace import PRIVATE_FILE, Workspace
 
 _LONGEST_COMMAND = 300  # characters
+_LOOKS = 1000  # at a lock that others hold for a moment
 _LONGEST = 4096  # bytes, with every character escaped
 
 
@@ -58,6 +60,39 @@ class InUseError(WorkspaceError):
         )
 
 
+class Precedence:
+    """Held by a gateway that waits for a workspace: nobody else takes that meanwhile, as long as its process lives."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._root = workspace.root
+        self._path = workspace.next_lock
+        self._descriptor: int | None = None
+
+    def __enter__(self) -> Self:
+        """Raises InUseError if another gateway waits for it, and OSError."""
+        self._descriptor = descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+        for left in reversed(range(_LOOKS)):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:  # perhaps somebody is only just looking whether it is held
+                if not left:
+                    holder = _holder(descriptor)
+                    os.close(descriptor)
+                    raise InUseError(self._root, holder) from None
+            else:
+                break
+        _sign(descriptor, serves=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._descriptor is not None:
+            os.ftruncate(self._descriptor, 0)
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
 class WorkspaceLock:
     """Held from entering to leaving; the system lets go of it when the process dies, however it dies.
 
@@ -69,12 +104,15 @@ class WorkspaceLock:
         self._serves = serves
         self._root = workspace.root
         self._path = workspace.lock
+        self._next = workspace.next_lock
         self._descriptor: int | None = None
 
     def __enter__(self) -> Self:
         """Take the lock. Raises InUseError, and another WorkspaceError if locking does not work there."""
         try:
             private_folder(self._path.parent)
+            if not self._serves:
+                self._give_precedence()
             self._descriptor = self._take()
         except OSError as error:
             raise WorkspaceError(
@@ -91,6 +129,17 @@ class WorkspaceLock:
             os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)
             self._descriptor = None
+
+    def _give_precedence(self) -> None:
+        """Raises InUseError if a gateway waits for the workspace."""
+        with suppress(FileNotFoundError):
+            descriptor = os.open(self._next, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InUseError(self._root, _holder(descriptor)) from None
+            finally:
+                os.close(descriptor)
 
     def _take(self) -> int:
         while True:

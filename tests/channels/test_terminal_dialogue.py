@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.channels.terminal.choices import chosen, refusal
 from nanobot.channels.terminal.dialogue import Dialogue
-from nanobot.channels.terminal.person import at
+from nanobot.channels.terminal.person import at, chosen, refusal
 from nanobot.channels.terminal.screen import Piece
 from nanobot.messages import Attachment, Button, OutboundMessage, Progress, ProgressKind, Stats
 from tests.fakes.talker import CHOICES, english

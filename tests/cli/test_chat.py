@@ -305,3 +305,20 @@ def test_whoever_is_asked_sees_all_that_they_agree_to_however_narrow_the_window(
 def squeezed(text: str) -> str:
     """Without blanks and line ends, as the window breaks lines anywhere."""
     return "".join(text.split())
+
+
+def test_a_home_that_all_others_could_read_is_made_private_and_that_is_said_once(
+    endpoint: Endpoint, private_home: Path
+) -> None:
+    endpoint({"say": "Hi."})
+    private_home.chmod(0o755)
+    done = chat("-m", "hi")
+    assert (done.returncode, done.stdout) == (0, "Hi.\n")
+    assert (
+        done.stderr == f"nanobot: Others on this machine could read {private_home}. It is yours alone now (mode 700).\n"
+    )
+    assert stat.S_IMODE(private_home.stat().st_mode) == 0o700
+    assert chat("-m", "hi").stderr == ""
+    private_home.chmod(0o750)  # for a group: that was meant
+    assert chat("-m", "hi").stderr == ""
+    assert stat.S_IMODE(private_home.stat().st_mode) == 0o750

@@ -22,7 +22,7 @@ from nanobot.ops.checks import endpoint, engine, files, machine, sessions
 from nanobot.ops.doctor import Check, Finding, Verdict, examine, ok
 from nanobot.store.template import template_folder
 from nanobot.transcript import SessionInfo
-from nanobot.workspace import Workspace
+from nanobot.workspace import Workspace, make_private
 from tests.fakes.weights import engine_module, gguf
 
 BOT = "123456789:AAthe-token-of-the-bot"
@@ -638,3 +638,29 @@ def test_a_user_without_an_entry_in_passwd_is_served(
     main(["doctor"])
     told = capsys.readouterr().out
     assert f"{home / 'workspace'} is there and can be written" in told
+
+
+def test_a_home_on_a_file_system_without_permissions_is_told_and_serves(
+    home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    home.chmod(0o777)
+    monkeypatch.setattr(os, "chmod", refuse)
+    assert make_private(home) is False
+    [finding] = files.privacy([home])
+    assert finding.sentence == "doctor.privacy_no_modes"
+
+
+def test_what_is_not_the_bots_alone_keeps_its_mode(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)  # as /tmp
+    assert make_private(shared) is None
+    monkeypatch.setenv("HOME", str(home))
+    home.chmod(0o755)
+    assert make_private(home) is None
+    assert make_private(home.parent) is None
+    assert make_private(Path("/etc")) is None
+    assert home.stat().st_mode & 0o777 == 0o755

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from nanobot.workspace import Home, Workspace
 from tests.cli.test_chat import squeezed
@@ -16,6 +17,16 @@ from tests.fakes.openai_answers import Hang, beginning, call, say
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.processes import Running
 from tests.fakes.tmux import Tmux, needs_tmux
+
+
+class Until:
+    """Nothing until something happens."""
+
+    def __init__(self, event: asyncio.Event) -> None:
+        self._event = event
+
+    async def play(self, request: web.Request, response: web.StreamResponse) -> None:
+        await self._event.wait()
 
 
 @pytest.fixture
@@ -192,3 +203,114 @@ async def test_who_is_asked_to_end_by_a_signal_waits_for_no_summary(
         screen = await sees(pane, r"^\[exit")
     assert "writing down" not in screen
     assert len(model.requests) == 1
+
+
+@needs_tmux
+async def test_a_gateway_gets_the_workspace_of_an_open_chat_which_goes_on_there(
+    model: FakeOpenAI, private_home: Path
+) -> None:
+    configure(private_home, model.base_url, telegram=NOBODY)
+    model.otherwise = lambda body: say(f"You said {body['messages'][-1]['content'].split()[-1]}.")
+    with chat_in_tmux(private_home, "one") as one, chat_in_tmux(private_home, "two") as two:
+        for pane, word in ((one, "apple"), (two, "pear")):
+            await sees(pane, r"^>$")
+            pane.say(word)
+            await sees(pane, rf"^You said {word}\.(.|\n)*fake\n\n>$")
+        chat = holder(private_home)
+        one.type("half a li")
+        async with GatewayProcess(private_home) as gateway:
+            assert holder(private_home) == gateway.pid != chat
+            assert f"Asking process {chat} (" in gateway.said
+            assert "It hands the workspace over and goes on with me." in gateway.said
+            for pane, word in ((one, "ne"), (two, "plum")):
+                await sees(pane, r"A gateway runs now; this conversation goes on there\.(.|\n)*^>")
+                pane.say(word)
+            screen = await sees(one, r"^You said line\.(.|\n)*fake\n\n>$|^You said line\.")
+            assert screen.count("You said apple.") == 1
+            await sees(two, r"^You said plum\.(.|\n)*fake\n\n>$")
+
+
+@needs_tmux
+async def test_a_turn_that_runs_is_finished_first_and_what_is_typed_meanwhile_is_answered_by_the_gateway(
+    model: FakeOpenAI, private_home: Path
+) -> None:
+    configure(private_home, model.base_url, telegram=NOBODY)
+    goes_on = asyncio.Event()
+    model.will(beginning("It takes ", Until(goes_on), *say("long.").parts))
+    model.otherwise = lambda _: say("Later.")
+    with chat_in_tmux(private_home) as pane:
+        await sees(pane, r"^>$")
+        pane.say("take your time")
+        await model.received(1)
+        gateway = await Running.start("gateway", env={"NANOBOT_HOME": str(private_home)}, together=True)
+        try:
+            await sees(pane, r"A gateway is starting\. I finish this first")
+            pane.say("and later?")
+            await sees(pane, r"^> and later\?")
+            goes_on.set()
+            screen = await sees(pane, r"It takes long\.(.|\n)*A gateway runs now(.|\n)*^Later\.(.|\n)*fake\n\n>$")
+            assert screen.count("Later.") == 1
+        finally:
+            gateway.kill()
+            await gateway.communicate()
+    lines = Workspace(Home(private_home).workspace).sessions.joinpath("cli", "default.jsonl").read_text().splitlines()
+    said = [line["content"] for line in map(json.loads, lines) if line.get("role") == "user"]
+    assert said == ["take your time", "and later?"]
+
+
+@needs_tmux
+async def test_a_question_that_waits_for_a_yes_is_asked_again_by_the_gateway(
+    model: FakeOpenAI, private_home: Path
+) -> None:
+    configure(private_home, model.base_url, telegram=NOBODY)
+    model.will(*[call(("exec", {"command": "touch asked"}))] * 2, say("Done."))
+    with chat_in_tmux(private_home) as pane:
+        await sees(pane, r"^>$")
+        pane.say("go")
+        await sees(pane, r"touch asked(.|\n)*3\. No(.|\n)*^>$")
+        async with GatewayProcess(private_home):
+            await sees(pane, r"A gateway runs now(.|\n)*touch asked(.|\n)*3\. No(.|\n)*^>$")
+            pane.say("1")
+            await sees(pane, r"^Done\.(.|\n)*^>$")
+    assert list(Workspace(Home(private_home).workspace).root.rglob("asked"))
+
+
+@needs_tmux
+async def test_a_chat_that_does_not_react_keeps_the_workspace(
+    model: FakeOpenAI, private_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(private_home, model.base_url, telegram=NOBODY)
+    with chat_in_tmux(private_home) as pane:
+        await sees(pane, r"^>$")
+        chat = holder(private_home)
+        os.kill(chat, signal.SIGSTOP)
+        try:
+            ended = await nanobot(private_home, "gateway")
+        finally:
+            os.kill(chat, signal.SIGCONT)
+        assert ended.code == 1
+        assert f"is in use by process {chat} (" in ended.err
+        pane.press("C-d")
+        await sees(pane, r"^\[exit 0\]")
+
+
+@needs_tmux
+async def test_a_chat_that_was_killed_alone_is_told_so_when_it_joins_a_gateway(
+    model: FakeOpenAI, private_home: Path
+) -> None:
+    configure(private_home, model.base_url, telegram=NOBODY)
+    model.will(beginning("Half a sent", Hang()))
+    with chat_in_tmux(private_home) as pane:
+        await sees(pane, r"^>$")
+        pane.say("talk to me")
+        await sees(pane, r"Half a sent")
+        os.kill(holder(private_home), signal.SIGKILL)
+    async with GatewayProcess(private_home):
+        with chat_in_tmux(private_home, "other") as other:
+            await sees(other, r"^>$")
+            other.say("/resume default")
+            screen = await sees(other, r"We go on with cli:default(.|\n)*talk to me(.|\n)*^>$")
+            await sees(other, r"interrupted")
+            assert screen.count("We go on with") == 1
+        with chat_in_tmux(private_home) as pane:
+            assert "interrupted" not in await sees(pane, r"^>$"), "once"

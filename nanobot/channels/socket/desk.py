@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -113,6 +113,8 @@ class Desk:
                     await self._shown(frame.id)
                 elif isinstance(frame, Moved):
                     self._move(terminal, at(frame.chat))
+                    if self._recover and not terminal.joined_in:
+                        await self._recover(terminal.address, ())
         finally:
             self._attached.remove(terminal)
             if not terminal.is_once:  # it may have left before it showed what the others were not sent
@@ -128,6 +130,11 @@ class Desk:
         if terminal.joined_in and not terminal.is_once:
             terminal.show(Progress(address=terminal.address, turn=terminal.joined_in, kind="started"))
         self._send_waiting(terminal.address, [terminal])
+
+    @property
+    def addresses(self) -> Collection[Address]:
+        """The conversations in which somebody is."""
+        return {terminal.address for terminal in self._attached if not terminal.is_once}
 
     @property
     def has_guests(self) -> bool:

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from nanobot.channels.terminal.answer import PrintedAnswer
-from nanobot.channels.terminal.choices import chosen, leaving, refusal
+from nanobot.channels.terminal.person import chosen, leaving, refusal
 from nanobot.channels.terminal.screen import Piece
 from nanobot.i18n import Language, say
 from nanobot.i18n.consent import leaves

@@ -11,10 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanobot.channels.terminal.choices import refusal
 from nanobot.channels.terminal.clean import printable
 from nanobot.channels.terminal.mentions import Carried
-from nanobot.channels.terminal.person import NAME, standing, with_place, words
+from nanobot.channels.terminal.person import NAME, refusal, standing, with_place, words
 from nanobot.i18n import Language, say
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress, Quote
 from nanobot.ports import Publish

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from nanobot.authority import OWNER_IN_TERMINAL
+from nanobot.i18n.consent import picked
 from nanobot.ids import new_id
-from nanobot.messages import Address, Attachment, InboundMessage, Quote, Sender
+from nanobot.messages import Address, Attachment, Button, InboundMessage, Quote, Sender
 
 NAME = "cli"
 """The terminal's name as a channel."""
@@ -63,6 +64,23 @@ def with_place(text: str, folder: Path) -> str:
     except RuntimeError:  # there is no such home
         place = folder / match[2]
     return f"/export --over {place}" if match[1] else f"/export {place}"
+
+
+def chosen(buttons: Sequence[Button], typed: str) -> Button | None:
+    """The button that was meant, if any."""
+    refusals = [place for place, button in enumerate(buttons) if button.value == "no"]
+    place = picked([button.label for button in buttons], typed, refusals[0] if refusals else None)
+    return None if place is None else buttons[place]
+
+
+def leaving(buttons: Sequence[Button]) -> Button | None:
+    """The button of a command's list that leaves all as it is: its command goes on with "no"."""
+    return next((button for button in buttons if button.value.split()[1:2] == ["no"]), None)
+
+
+def refusal(buttons: Sequence[Button]) -> Button:
+    """The button that lets nothing happen: the one that says no, or else the last."""
+    return next((button for button in buttons if button.value == "no"), buttons[-1])
 
 
 def standing() -> Path:

@@ -5,6 +5,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from nanobot.ops.doctor import Finding, ok, problem, warning
@@ -99,7 +100,17 @@ def _open_to_others(root: Path) -> Finding | None:
     if root.is_dir() and not root.stat().st_mode & _OTHERS:
         return None  # nobody gets past it, whatever lies inside
     seen = [path for path in _everything(root) if path.lstat().st_mode & _OTHERS and not path.is_symlink()]
+    if seen and root.is_dir() and not _keeps_modes(root):
+        return warning("doctor.privacy_no_modes", path=root)
     return warning("doctor.privacy_open", count=len(seen), path=seen[0], root=root) if seen else None
+
+
+def _keeps_modes(folder: Path) -> bool:
+    """Whether permissions can be set there, which is tried; where nothing can be written that is not known."""
+    with suppress(OSError), tempfile.NamedTemporaryFile(prefix=".nanobot-doctor-", dir=folder) as file:
+        is_set = set_mode(file.fileno(), 0o700) and set_mode(file.fileno(), 0o600)
+        return is_set and not os.fstat(file.fileno()).st_mode & _OTHERS
+    return True
 
 
 def _everything(root: Path) -> Iterator[Path]:
