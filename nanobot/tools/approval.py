@@ -16,6 +16,7 @@ MOST = 30_000
 
 _ONCE, _SESSION, _NO, _ALL = "once", "session", "no", "all"
 _AT_ONCE, _LINES_AT_ONCE = 3_000, 60  # characters and lines that are shown in one go
+_NEVER_BROKEN = 36  # characters; the lines of code that every window holds
 _END, _LINES_OF_AN_END = 1_000, 20  # of the beginning, and of the end, of what is longer
 
 
@@ -29,6 +30,7 @@ class ApprovalRequest:
         language: that of `what`, as a code block names it.
         grant: exactly what a yes for the session is for.
         path: the file that is changed, if one is.
+        note: what else the person is to know, in their language.
     """
 
     sentence: str
@@ -36,6 +38,7 @@ class ApprovalRequest:
     language: str
     grant: str
     path: str = ""
+    note: str = ""
 
     @property
     def is_long(self) -> bool:
@@ -43,7 +46,11 @@ class ApprovalRequest:
 
     def whole(self, language: Language) -> str:
         """The question, in Markdown, with all that it is about."""
-        return self._asked(language, shown.fenced(self.what, self.language))
+        lines = self._seen.split("\n")
+        what = shown.fenced(self.what, self.language)
+        if max(map(len, lines)) > _NEVER_BROKEN:  # no platform says where it breaks a line
+            what = f"{what}\n\n{say('tools.lines', language, count=len(lines))}"
+        return self._asked(language, what)
 
     def ends(self, language: Language) -> str:
         """The question with the beginning and the end of what it is about, and how long that is."""
@@ -62,6 +69,7 @@ class ApprovalRequest:
     def _asked(self, language: Language, what: str) -> str:
         if self._seen != self.what:
             what = f"{what}\n\n{say('tools.written_out', language)}"
+        what = f"{what}\n\n{self.note}" if self.note else what
         return say(self.sentence, language, what=what, path=shown.code(self.path))
 
 

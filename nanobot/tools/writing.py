@@ -138,7 +138,9 @@ class Writer:
         else:
             sentence = "tools.may_change" if draft.place.is_opened else "tools.may_write"
             grant = f"write {name}"
-        if not await self._approval.given(caller, ApprovalRequest(sentence, change, "diff", grant, name)):
+        count = await asyncio.to_thread(_lines_lost, draft)
+        note = say("tools.all_replaced", caller.language, path=shown.code(name), count=count) if count else ""
+        if not await self._approval.given(caller, ApprovalRequest(sentence, change, "diff", grant, name, note)):
             raise ToolError(f"The owner said no: {name} stays as it is. Do not try another way.")
 
 
@@ -240,6 +242,12 @@ def _lines(data: bytes | None) -> list[str]:
     is_windows = text.content.count("\r\n") == text.content.count("\n")
     lines = text.content.replace("\r\n", "\n").split("\n") if is_windows else text.content.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
+
+
+def _lines_lost(draft: Draft) -> int:
+    """How many lines the file had, if none of them stays; else 0."""
+    before = [line for line in _lines(draft.before) if line.strip()]
+    return 0 if set(before) & set(_lines(draft.after)) else len(before)
 
 
 def _preview(draft: Draft) -> str:

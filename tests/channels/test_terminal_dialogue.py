@@ -137,7 +137,7 @@ def test_questions_are_shown_and_answered_one_after_the_other() -> None:
     seen.asks("second")
     assert "second" not in seen.texts
     assert seen.dialogue.choose("1") == ("first", "once")
-    assert seen.dialogue.question()[0] == Piece("second")
+    assert seen.dialogue.question()[0] == Piece("second", "question")
     assert seen.dialogue.choose("no") == ("second", "no")
     assert seen.dialogue.question() == []
     assert seen.dialogue.choose("1") is None
@@ -148,7 +148,7 @@ def test_a_question_of_a_tool_goes_on_waiting_when_something_else_is_said() -> N
     seen.asks("May I?")
     assert seen.dialogue.choose("why?") is None
     seen.dialogue.heard("And now?")
-    assert seen.dialogue.question()[0] == Piece("May I?")
+    assert seen.dialogue.question()[0] == Piece("May I?", "question")
 
 
 def test_a_list_to_choose_from_lapses_when_something_else_is_said() -> None:

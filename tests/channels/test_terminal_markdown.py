@@ -6,10 +6,11 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from rich.console import Console
 
 from nanobot.channels.terminal.blocks import Blocks
-from nanobot.channels.terminal.markdown import Rendered
+from nanobot.channels.terminal.markdown import Question, Rendered
 
 PIECES = st.sampled_from(
     ["word", "你好", "👋🏽", "**", "__", "*", "`", "~~", "[", "](http://a/%1B%07)", "![", "<b>", "<http://x>", "&#27;",
@@ -125,3 +126,20 @@ def test_no_line_ends_in_blanks_and_none_is_wider_than_the_screen() -> None:
 def test_without_colours_there_are_no_escapes_but_styles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[3" not in shown("`code` and\n\n```py\nx = 1\n```", force_terminal=True).replace("\x1b[3m", "")
+
+
+@given(st.lists(st.text("ab {}-+你", max_size=300), max_size=6), st.sampled_from([20, 40, 80, 200]))
+def test_of_what_somebody_agrees_to_a_row_that_goes_on_is_told_from_a_line(lines: list[str], width: int) -> None:
+    file = io.StringIO()
+    lines = ["first", *lines, "↪ no row that goes on", "last"]
+    Console(file=file, width=width).print(Question("```sh\n" + "\n".join(lines) + "\n```"), crop=False)
+    rows = file.getvalue().splitlines()
+    whole: list[str] = []
+    for row in rows[rows.index("first") : -1]:
+        assert cell_len(row) <= width
+        if row.startswith("↪ "):
+            whole[-1] += row.removeprefix("↪ ")
+        else:
+            whole.append(row)
+    seen = [line.replace("↪", "\\u21aa").rstrip() for line in lines]
+    assert [line.rstrip() for line in whole] == seen

@@ -303,8 +303,8 @@ def test_whoever_is_asked_sees_all_that_they_agree_to_however_narrow_the_window(
 
 
 def squeezed(text: str) -> str:
-    """Without blanks and line ends, as the window breaks lines anywhere."""
-    return "".join(text.split())
+    """Without blanks, line ends and the mark of a row that goes on, as the window breaks lines anywhere."""
+    return "".join(text.replace("↪", "").split())
 
 
 def test_a_home_that_all_others_could_read_is_made_private_and_that_is_said_once(

@@ -157,3 +157,12 @@ def test_on_every_platform_all_of_it_arrives(text: str, parts: object) -> None:
 def _letters(text: str) -> str:
     """Without blanks, and without what a platform's code blocks are made of."""
     return "".join(text.replace("```sh", "").replace("\u200b", "").replace("`", "").split())
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("ls", None), ("touch " + "x" * 40, "1 line in all"), ("echo one\n" + "touch " + "x" * 40, "2 lines in all")],
+)
+def test_how_many_lines_there_are_is_told_where_a_window_may_break_one(text: str, told: str | None) -> None:
+    whole = command(text).whole("en")
+    assert told in whole if told else "in all" not in whole

@@ -301,3 +301,12 @@ async def test_a_file_that_is_replaced_keeps_its_encoding_and_its_line_ends(
     told = await desk.text("write_file", path="g.txt", content=content)
     assert path.read_bytes() == after
     assert says in told
+
+
+async def test_that_all_of_a_file_is_replaced_is_said(desk: Desk) -> None:
+    (desk.root / "SOUL.md").write_text("# Soul\n\nBe kind.\nBe brief.\n", encoding="utf-8")
+    desk.person.answers = ["no", "no"]
+    for content, is_said in (("# Other\n\nBe loud.\n", True), ("# Soul\n\nBe loud.\n", False)):
+        await desk.refusal("write_file", path="SOUL.md", content=content)
+        question = desk.person.questions[-1]
+        assert ("All of SOUL.md is replaced: none of its 3 lines stays." in question) is is_said

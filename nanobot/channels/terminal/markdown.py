@@ -17,6 +17,7 @@ from nanobot.channels.terminal.blocks import DEEPEST, parser
 from nanobot.channels.terminal.clean import printable
 
 _RULE_WIDTH = 24  # of the lines around code: short, so that a narrower window does not break them
+_GOES_ON = "↪ "
 _TAB = 8
 _QUOTE = 4  # cells that one takes
 _WORD = 12  # cells: no shorter word of a table is cut
@@ -46,10 +47,27 @@ class _Code(markdown.CodeBlock):
         code.rstrip()
         code.expand_tabs(_TAB)
         for line in code.split("\n", allow_blank=True):
-            for part in [line] if self._is_alone else line.divide(_breaks(line.plain, options.max_width)):
+            for part in self._parts(line, options.max_width):
                 part.no_wrap, part.overflow = True, "ignore"
                 yield part
         yield from console.render(Rule(style="dim"), options.update(width=width))
+
+    def _parts(self, line: Text, width: int) -> Iterable[Text]:
+        return [line] if self._is_alone else line.divide(_breaks(line.plain, width))
+
+
+class _MarkedCode(_Code):
+    """Code that somebody is to agree to: a row that goes on from the one above has a mark, which no line imitates."""
+
+    def _parts(self, line: Text, width: int) -> Iterable[Text]:
+        if line.plain.startswith(_GOES_ON[0]):
+            line = Text(f"\\u{ord(_GOES_ON[0]):x}").append_text(line[1:])
+        ends = _breaks(line.plain, width)
+        if not ends:
+            return [line]
+        first, rest = line.divide(ends[:1])
+        more = rest.divide(_breaks(rest.plain, max(width - len(_GOES_ON), 1)))
+        return [first, *(Text(_GOES_ON, style="dim").append_text(part) for part in more)]
 
 
 def _breaks(line: str, width: int) -> list[int]:
@@ -160,6 +178,12 @@ class Rendered(markdown.Markdown):
         for line in _without_blank_ends([_without_margin(line) for line in lines]):
             yield from line
             yield Segment.line()
+
+
+class Question(Rendered):
+    """A Markdown text with something to agree to."""
+
+    elements = {**Rendered.elements, "fence": _MarkedCode, "code_block": _MarkedCode}  # noqa: RUF012
 
 
 def _widest_margin(tokens: Iterable[Token]) -> int:

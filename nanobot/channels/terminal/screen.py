@@ -18,10 +18,10 @@ _THEME = Theme(  # colours that can be read on dark and on light
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Something to print: Markdown, lines that are shown as they are, a quiet line, or one under an answer."""
+    """Something to print: Markdown, with something to agree to in it, lines as they are, a quiet one, one below."""
 
     text: str
-    kind: Literal["markdown", "plain", "quiet", "footer"] = "markdown"
+    kind: Literal["markdown", "question", "plain", "quiet", "footer"] = "markdown"
 
 
 class Screen:
@@ -73,8 +73,8 @@ def _fit(page: Console) -> None:
 
 
 def _renderable(piece: Piece) -> RenderableType:
-    if piece.kind == "markdown":
-        from nanobot.channels.terminal.markdown import Rendered  # the prompt is there before it is needed
+    if piece.kind in ("markdown", "question"):
+        from nanobot.channels.terminal.markdown import Question, Rendered  # the prompt is there before they are needed
 
-        return Rendered(piece.text)
+        return (Question if piece.kind == "question" else Rendered)(piece.text)
     return Text(printable(piece.text), style="" if piece.kind == "plain" else "dim", overflow="fold")
