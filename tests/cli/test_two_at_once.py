@@ -314,3 +314,29 @@ async def test_a_chat_that_was_killed_alone_is_told_so_when_it_joins_a_gateway(
             assert screen.count("We go on with") == 1
         with chat_in_tmux(private_home) as pane:
             assert "interrupted" not in await sees(pane, r"^>$"), "once"
+
+
+@needs_tmux
+async def test_beside_a_gateway_one_terminal_goes_on_with_another_conversation_and_the_others_stay(
+    model: FakeOpenAI, private_home: Path
+) -> None:
+    configure(private_home, model.base_url, telegram=NOBODY)
+    model.otherwise = lambda body: say(f"You said {body['messages'][-1]['content'].split()[-1]}.")
+    async with GatewayProcess(private_home):
+        with chat_in_tmux(private_home, "work") as work, chat_in_tmux(private_home, "home") as other:
+            for pane, word in ((work, "plum"), (other, "fig")):
+                await sees(pane, r"^>$")
+                pane.say(word)
+                await sees(pane, rf"^You said {word}\.(.|\n)*fake\n\n>$")
+            other.say("/resume")
+            await sees(other, r"1\. cli:work · just now · plum(.|\n)*^>$")
+            other.say("1")
+            await sees(other, r"We go on with cli:work\.(.|\n)*I said last: You said plum\.(.|\n)*^>$")
+            other.say("apple")
+            for pane in (work, other):
+                await sees(pane, r"^You said apple\.(.|\n)*fake\n\n>$")
+            other.say("/resume home")
+            await sees(other, r"We go on with cli:home\.(.|\n)*^>$")
+            work.say("pear")
+            assert "We go on" not in await sees(work, r"^You said pear\.(.|\n)*fake\n\n>$")
+            assert "pear" not in other.screen()

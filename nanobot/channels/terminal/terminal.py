@@ -94,10 +94,12 @@ class Terminal:
         await self._print(self._dialogue.left())
 
     async def send(self, message: OutboundMessage) -> None:
+        if message.goes_to and message.reply_to not in self._own:
+            return  # another terminal leaves this conversation
         await self._print(self._dialogue.message(message))
         if message.kind == "answer" and message.address == self._address:
             self._answer = message.text
-        if message.goes_to and message.reply_to in self._own:
+        if message.goes_to:
             await self._go_to(at(message.goes_to.partition(":")[2]))
 
     async def show(self, progress: Progress) -> None:
