@@ -4,10 +4,13 @@ import asyncio
 import hashlib
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
+from importlib import resources
 from itertools import pairwise
 from urllib.parse import urlsplit
 
@@ -98,11 +101,14 @@ class _Refusal:
     trait: str
     words: str
     concerns: Callable[[Json], bool]
-    without: str = r"(?!)"  # what is left out of the sentence first: it is about something narrower
+    without: str = "(?!)"  # what is left out of the sentence first: it is about something narrower
 
     def fits(self, said: str, body: Json) -> bool:
+        return self.is_said(said) and self.concerns(body)
+
+    def is_said(self, said: str) -> bool:
         said = re.sub(self.without, "…", said, flags=re.IGNORECASE)
-        return bool(re.search(self.words, said, re.IGNORECASE | re.DOTALL)) and self.concerns(body)
+        return re.search(self.words, said, re.IGNORECASE | re.DOTALL) is not None
 
 
 def learnt(error: LLMError, body: Json, sent_fields: Iterable[str], dialect: ModelDialect) -> ModelDialect | None:
@@ -127,7 +133,7 @@ def learnt(error: LLMError, body: Json, sent_fields: Iterable[str], dialect: Mod
     parameters = [name for name in OPTIONAL if name in body and _names(name, error.said)]
     if parameters and error.kind in _PARAMETER:
         return dialect.knowing(*(f"no_parameter:{name}" for name in parameters))
-    for refusal in _REFUSALS:
+    for refusal in _refusals():
         if refusal.trait not in dialect.traits and refusal.fits(error.said, body):
             return dialect.knowing(refusal.trait)
     if refused:
@@ -213,95 +219,43 @@ def _has_pictures(body: Json) -> bool:
     return any(isinstance(content, list) for content in contents)
 
 
-_NOT = r"(?:not|n't|un)\s?-?(?:support|allow|permit|enabl|availab|accept|implement)\w*"
-_SEVERAL_CALLS = (
-    r"(?:parallel|multiple|several|concurrent|simultaneous)[ _-](?:(?:tool|function)s?[ _-]?)(?:use|calls?|calling)?\b"
-    r"|(?:并行|并发|同时|多个|多次)\S{0,4}(?:工具|函数)(?:调用)?"
-)
-_PART_OF_CALL = (
-    r"(?:tool|function)(?:[ _-](?:use|calls?))?[ _.-](?:results?|outputs?|arguments?|names?)\b"
-    r"|(?:工具|函数)(?:调用)?的?(?:结果|参数|名称?|输出)"
-)
-_TEMPLATE = r"jinja|chat[ _]?template|raise_exception|apply\w* template|template (?:error|render)"
 _UNKNOWN_FIELD = (
     r"extra (?:inputs|fields)|additional propert|extra_forbidden|not permitted|was unexpected"
     r"|(?:unknown|unrecogni[sz]ed|unexpected|unsupported|invalid) (?:field|key|name|property|argument|parameter)"
     r"|(?:field|key|property|argument|parameter)s? \S{0,40} ?(?:is|are) (?:unknown|unsupported|unexpected|not )"
 )
 
-_REFUSALS = (
-    _Refusal(
-        LINE_AFTER_TOOL,
-        r"role \W?user\W? (?:after|following) (?:role )?\W?tool"
-        r"|user (?:message|role)s? (?:can ?not|must not|may not) follow",
-        _has_user_after_tool,
-    ),
-    _Refusal(
-        SINGLE_CALLS,
-        rf"{_SEVERAL_CALLS}|(?:single|one|1) (?:tool|function)[ _-]?calls?\b|(?:一个|单个|单次)(?:工具|函数)",
-        _has_several_calls,
-    ),
-    _Refusal(
-        NO_TOOLS,
-        rf"support tool use|enable-auto-tool-choice|tool-call-parser|tools? param requires"
-        rf"|(?:tool|function)s?(?:[ _-](?:use|calls?|calling|choice))*\b\W{{0,3}}(?:\w+ ){{0,3}}{_NOT}"
-        rf"|{_NOT}\W{{0,3}}(?:\w+ ){{0,2}}(?:with |any |the )?[`'\"]?(?:tool|function)s?\b"
-        r"|does(?:n't| not) (?:support|take|have) (?:tool|function)|(?:unknown|unrecogni[sz]ed|unexpected)"
-        r"[^.]{0,40}[`'\"]tools?[`'\"]|[`'\"]tools[`'\"][^.]{0,30}(?:unknown|unrecogni[sz]ed|unexpected|extra)"
-        r"|only user(?:,| and) (?:assistant|model) roles|不支持\S{0,6}(?:工具|函数)|(?:工具|函数)\S{0,6}不支持",
-        _has_tools,
-        without=f"{_SEVERAL_CALLS}|{_PART_OF_CALL}",
-    ),
-    _Refusal(
-        NO_SYSTEM,
-        rf"(?:system|developer)[`'\"]? (?:role|message|prompt|instruction)s?\b[^.]{{0,40}}{_NOT}"
-        rf"|{_NOT} (?:\w+ )?(?:a |the |any )?[`'\"]?(?:system|developer)\b"
-        r"|does(?:n't| not) (?:support|have|take|accept) (?:a |the )?[`'\"]?(?:system|developer)\b"
-        r"|(?:invalid|unexpected|unknown|unsupported)(?: value for)? roles?\W{0,3}(?:system|developer)"
-        r"|only user(?:,| and) (?:assistant|model) roles|input should be 'user' or 'assistant'"
-        r"|不支持\S{0,4}(?:system|系统)",
-        _has_system,
-    ),
-    _Refusal(
-        ALTERNATING,
-        r"alternat|(?:consecutive|successive|neighbou?ring|adjacent|multiple)[^.]{0,30}(?:roles?|messages|turns|user|assistant)\b"
-        r"|same role|roles? (?:order|sequence)|order of (?:the )?(?:roles|messages)|in a row|交替",
-        _has_neighbours,
-    ),
-    _Refusal(
-        SHORT_IDS,
-        r"tool[ _]?(?:call|use)s?\S{0,8}[ _.]?ids?\b.{0,250}?"
-        r"(?:must|length|too long|pattern|a-z|alphanumeric|characters|invalid)"
-        r"|(?:length|pattern|invalid).{0,60}tool[ _]?(?:call|use)s?\S{0,8}[ _.]?id\b",
-        _has_calls,
-    ),
-    _Refusal(
-        REASONING_BACK,
-        r"(?:reasoning|thinking)\w*\W.{0,80}(?:must|missing|required|expected|passed back|absent)"
-        r"|(?:missing|requires?|expected)\b.{0,40}(?:reasoning|thinking)_?\w*",
-        _has_answers,
-    ),
-    _Refusal(SIGNATURE_BACK, r"thought_?\s?signatures?\b", _has_calls),
-    _Refusal(
-        TEXT_BESIDE_CALLS,
-        r"content\b.{0,80}(?:null|none\b|string|required|missing|empty|NoneType)|(?:null|none|NoneType)\b.{0,60}content\b",
-        _has_wordless_calls,
-    ),
-    _Refusal(
-        NO_PICTURES,
-        rf"(?:image|picture|vision|multi-?modal)\w*\b[^.]{{0,60}}{_NOT}|{_NOT}[^.]{{0,30}}(?:image|vision|multi-?modal)"
-        r"|does(?:n't| not) (?:support|take|accept|have)[^.]{0,20}(?:image|vision|multi-?modal)|support image input"
-        r"|unknown (?:variant|type|part)\W{0,3}image_url|invalid (?:content )?(?:part |type )[^.]{0,20}image|mmproj"
-        r"|not a (?:multi-?modal|vision)|(?:content|messages)\b.{0,60}(?:must|should) be a (?:valid )?string"
-        r"|不支持\S{0,6}(?:图|视觉|多模态)",
-        _has_pictures,
-    ),
-    # a template that says nothing more: what templates lack most often
-    _Refusal(ALTERNATING, _TEMPLATE, _has_neighbours),
-    _Refusal(NO_SYSTEM, _TEMPLATE, _has_system),
-    _Refusal(NO_TOOLS, _TEMPLATE, _has_tools),
-)
-"""What refusals teach; the first that fits counts."""
+_CONCERNS: Mapping[str, Callable[[Json], bool]] = {
+    "user_after_tool": _has_user_after_tool,
+    "several_calls": _has_several_calls,
+    "tools": _has_tools,
+    "system": _has_system,
+    "neighbours": _has_neighbours,
+    "calls": _has_calls,
+    "answers": _has_answers,
+    "wordless_calls": _has_wordless_calls,
+    "pictures": _has_pictures,
+}
+"""What a request may hold that is refused, by the name in refusals.toml."""
+
+
+@cache
+def _refusals() -> Sequence[_Refusal]:
+    """What refusals teach; the first that fits counts."""
+    table = tomllib.loads((resources.files("nanobot.llm") / "refusals.toml").read_text(encoding="utf-8"))
+
+    def whole(words: str) -> str:
+        return re.sub("<([A-Z]+)>", lambda found: str(table["parts"][found[1]]), words)
+
+    return [
+        _Refusal(
+            row["trait"],
+            whole("|".join(row["words"])),
+            _CONCERNS[row["concerns"]],
+            whole(row.get("without", "(?!)")),
+        )
+        for row in table["refusal"]
+    ]
 
 
 class ModelDialects:

@@ -2,10 +2,12 @@
 
 import asyncio
 import time
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -626,3 +628,14 @@ class TestSessions:
         assert thoughts == sent[-len(calls) :]
         signatures = [m["tool_calls"][0].get("extra_content") for m in calls]
         assert signatures == [{"google": {"thought_signature": one}} if signed else None for one in thoughts]
+
+
+class TestRefusals:
+    def test_each_has_sentences_that_teach_it_and_what_it_is_not_about_teaches_nothing(self) -> None:
+        table = tomllib.loads((resources.files("nanobot.llm") / "refusals.toml").read_text(encoding="utf-8"))
+        for row, refusal in zip(table["refusal"], traits._refusals(), strict=True):
+            assert row["fits"]
+            for words in row["fits"]:
+                assert refusal.is_said(words), (refusal.trait, words)
+            for words in row.get("misses", ()):
+                assert not refusal.is_said(words), (refusal.trait, words)
