@@ -14,6 +14,7 @@ from nanobot.i18n import Language, say
 from nanobot.ids import new_id
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ops.control import ControlError, ask
+from nanobot.ops.socket.client import NoGatewayError
 from nanobot.store.lock import InUseError, Precedence, WorkspaceLock
 from nanobot.workspace import Workspace
 
@@ -57,29 +58,44 @@ async def taken(
 async def _handed_over(
     workspace: Workspace, language: Language, tell: Callable[[str], None], error: InUseError, held: ExitStack
 ) -> None:
-    """Take the workspace when its holder lets go of it, before anybody else does."""
+    """Take the workspace when its holder lets go of it, before anybody else does. Raises the error if it does not."""
+
+    def is_taken() -> bool:
+        try:
+            held.enter_context(WorkspaceLock(workspace, serves=True))
+        except InUseError:
+            return False
+        return True
+
     with Precedence(workspace):
-        await _ask_for_it(workspace, language, tell, error)
-        for left in reversed(range(round(LEAVES / _PAUSE))):
-            try:
-                held.enter_context(WorkspaceLock(workspace, serves=True))
-            except InUseError:
-                if not left:
-                    raise
-                await asyncio.sleep(_PAUSE)
-            else:
+        tell(say("gateway.asks_for_it", language, holder=error.holder))
+        for _ in range(round(REACTS / _PAUSE)):
+            if is_taken():
                 return
+            with suppress(NoGatewayError):  # it is just beginning, or ending
+                await _ask_for_it(workspace, language, tell, error)
+                break
+            await asyncio.sleep(_PAUSE)
+        else:
+            raise error
+        for _ in range(round(LEAVES / _PAUSE)):
+            if is_taken():
+                return
+            await asyncio.sleep(_PAUSE)
+        raise error
 
 
 async def _ask_for_it(workspace: Workspace, language: Language, tell: Callable[[str], None], error: InUseError) -> None:
-    """Returns when nothing runs there any more, or its process has ended. Raises the error if nobody reacts."""
+    """Returns when nothing runs there any more, or its process has ended.
+
+    Raises NoGatewayError if nobody listens there, and the error if nobody reacts.
+    """
     reacted = asyncio.Event()
 
     def hear(text: str) -> None:
         reacted.set()
         tell(text)
 
-    tell(say("gateway.asks_for_it", language, holder=error.holder))
     asking = asyncio.ensure_future(ask(workspace, __version__, HAND_OVER, [language], hear))
     waiting = asyncio.ensure_future(reacted.wait())
     try:
@@ -88,6 +104,8 @@ async def _ask_for_it(workspace: Workspace, language: Language, tell: Callable[[
             raise error
         with suppress(ControlError):  # it has ended meanwhile
             await asking
+    except NoGatewayError:
+        raise
     except WorkspaceError:
         raise error from None
     finally:
