@@ -117,7 +117,7 @@ _FOR = (
 _OF = rf"(?:\s+(?:{_FOR})(?:\s+{_WORD}){{1,4}}?|\s+(?:wi-?fi|wlan|nas|pdf|zip|admin|root))"  # what it opens
 _LOCK = (
     "safe|vault|door|front door|alarm|gate|lock|padlock|garage|locker|key ?box|card|phone|house|flat|entrance|building"
-    "|bike|suitcase|burglar alarm|sim|wi-?fi|wlan|router|hotspot|guest network"
+    "|bike|suitcase|shed|keypad|cabin|locker room|burglar alarm|sim|wi-?fi|wlan|router|hotspot|guest network"
 )
 _LETTERS = r"A-Za-z\u00c0-\u024f\u0400-\u04ff"
 _BEGIN = rf"(?:(?<![{_LETTERS}])|(?![{_LETTERS}]))"  # of a word; scripts without blanks have none
@@ -190,6 +190,13 @@ def _is_random(value: _Value) -> bool:
     return len(text) >= 8 and text.isascii() and has_both and not _NO_SECRET.fullmatch(text)
 
 
+def _has_digit_beside_letters(value: _Value) -> bool:
+    """Return whether it is a word with a digit in it, as people make passwords, and no measure or address."""
+    text = value.text
+    has_both = any(map(str.isdigit, text)) and any(map(str.isalpha, text))
+    return has_both and "@" not in text and "://" not in text and _is_password(value, _NOTHING, alone=False)
+
+
 def _is_scrambled(value: _Value) -> bool:
     """Return whether it mixes capitals, small letters and digits, as only what a machine made up does."""
     text = value.text
@@ -214,6 +221,7 @@ _TESTS: Mapping[str, Test] = {
     "scrambled": _is_scrambled,
     "phrase": _is_phrase,
     "in_address": _is_in_address,
+    "mixed": _has_digit_beside_letters,
     "password": lambda value: _is_password(value, _NOTHING, alone=False),
 }
 _SMALL_WORD = re.compile(

@@ -54,13 +54,18 @@ def test_each_expression_has_a_kind_and_examples(rule: dict[str, Any]) -> None:
 
 
 def test_most_forms_that_nobody_had_in_mind_are_found_and_hardly_anything_else_is() -> None:
-    """`unseen` was written before any expression was tried on it: 98 of its 110 were found then."""
+    """`unseen` was written before any expression was tried on it: 98 of its 110 were found then.
+
+    Of `unseen_later`, written in the same way, 12 of the first 20 were; and 9 of the last 10, when the expressions had
+    been made for those.
+    """
     corpus = json.loads((Path(__file__).parent.parent / "words" / "secrets.json").read_text(encoding="utf-8"))
-    forms = [*corpus["tuned"], *corpus["unseen"]]
+    forms = [*corpus["tuned"], *corpus["unseen"], *corpus["unseen_later"]]
     missed = [form for form in forms if refusal(made(form)) is None]
     wrong = [text for text in corpus["harmless"] if refusal(text)]
 
-    assert len(missed) <= len(forms) / 14, missed
+    assert len(missed) <= 4, missed
+    assert len(forms) == 187
     assert len(wrong) <= 2, wrong
     assert len(corpus["harmless"]) == 150
 
