@@ -10,11 +10,18 @@ FORGOTTEN = "[forgotten]"
 """Stands where something was said, so that what stands around it stays whole."""
 
 LEAST_COPY = 12
-"""Characters of a line that is recognised wherever it was copied to; a shorter one may be anybody's."""
+"""Characters of a line that is recognised wherever it was copied to; a shorter one may be anybody's.
+
+One of a script without blanks says as much as two.
+"""
+
+_KEY = LEAST_COPY // 2  # characters by which lines are looked up
 
 _FEW = 32
 _COPYING = ("relevant_memories", '"role":"tool"')
 """Where copies stand in a conversation. Looking for many lines in everything takes too long."""
+
+_ANSWERED = '"role":"assistant"'
 
 _MOST_COMPARED = 40  # characters: what is longer may have been cut where it is shown
 _MOST_SHOWN = 120  # characters
@@ -22,6 +29,7 @@ MOST_OF_A_LINE = 2_000
 """Characters that are shown of a line of a file that people write: nearly always all of it."""
 
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_OF_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _LETTER = rf"[^\W{_UNSPACED}]"
 _NUMBERED = re.compile(r"^\s*(?:\d+[\t:|→]\s*)?")
 _BULLET = re.compile(r"^(?:[-*+•>](?:\s+|$))+")
@@ -87,6 +95,13 @@ class Traces:
         seen = _folded(text)
         return (bool(self.terms) and self._has_words(seen)) or any(begin in seen for begin in self._beginnings)
 
+    def may_be_repeated(self, conversation: str) -> bool:
+        """A quick look whether one of the lines may stand in an answer within this raw text of a conversation."""
+        if len(self._beginnings) > _FEW:
+            return _ANSWERED in conversation
+        seen = _folded(conversation)
+        return any(beginning in seen for beginning in self._beginnings)
+
     def tell(self, text: str) -> bool:
         """Whether a line of the text names it, or is one of the lines."""
         return self.name(text) or (
@@ -132,15 +147,15 @@ class Traces:
 
     def _quotes(self, line: str) -> bool:
         seen = _normal(line)
-        for at in range(len(seen) - LEAST_COPY + 1):
-            heads = self._by_start.get(seen[at : at + LEAST_COPY])
+        for at in range(len(seen) - _KEY + 1):
+            heads = self._by_start.get(seen[at : at + _KEY])
             if heads and any(seen.startswith(head, at) for head in heads):
                 return True
         return False
 
     @cached_property
     def _long(self) -> frozenset[str]:
-        return frozenset(line for line in self.lines - self.shipped.lines if len(line) >= LEAST_COPY)
+        return frozenset(line for line in self.lines - self.shipped.lines if is_long(line))
 
     @cached_property
     def _beginnings(self) -> frozenset[str]:
@@ -151,7 +166,7 @@ class Traces:
     def _by_start(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for line in self._long:
-            found.setdefault(line[:LEAST_COPY], []).append(line[:_MOST_COMPARED])
+            found.setdefault(line[:_KEY], []).append(line[:_MOST_COMPARED])
         return found
 
     @cached_property
@@ -174,6 +189,11 @@ def plain(line: str) -> str:
     """What makes two lines the same: their words, without number, bullet, date, case and full stop."""
     words = _BULLET.sub("", _NUMBERED.sub("", line, count=1).strip(), count=1)
     return _normal(_DATE.sub("", words)).rstrip(".。!！ ")
+
+
+def is_long(line: str) -> bool:
+    """Whether a line, as `plain` has it, says enough to be known again."""
+    return len(line) >= _KEY and len(line) + len(_OF_UNSPACED.findall(line)) >= LEAST_COPY
 
 
 def lines_of(texts: Collection[str]) -> frozenset[str]:

@@ -43,8 +43,7 @@ from nanobot.store.erasing.scan import Scan
 from nanobot.store.erasing.sessions import ErasableSessions
 from nanobot.store.erasing.shipped import shipped_in
 from nanobot.store.erasing.state import ErasableState
-from nanobot.store.erasing.strays import ErasableStrays, is_copy_of_ours
-from nanobot.store.erasing.texts import ErasableTexts
+from nanobot.store.erasing.texts import ErasableStrays, ErasableTexts, is_copy_of_ours
 from nanobot.store.template import template_folder
 from nanobot.workspace import Home, Workspace
 

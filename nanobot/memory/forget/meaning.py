@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
 from nanobot.forgotten import Shipped, Traces, lines_of, plain
+from nanobot.memory.facts import bare
 from nanobot.memory.forget.grounds import Claim, Gone, Grounds, Told
-from nanobot.memory.forget.picking import Picked, pick
+from nanobot.memory.forget.picking import IsMeant, Picked, facts_in, pick, repeats
 from nanobot.memory.forget.reach import Reach, WhoIs, reach_for
 from nanobot.memory.forget.retelling import Affected, cut, lost_facts
 from nanobot.memory.forget.seeds import (
@@ -93,11 +94,16 @@ async def work_out(wish: Wish, reach: Reach, sources: Sources, zone: tzinfo | No
     told = await grounds.told(reach)
     seeds = await _seeds(wish, reach, told, gone.since, sources)
     draft = _Draft(wish, reach, seeds, told, gone, _traces(wish, sources))
-    await _pick(draft, sources.transcripts)
-    affected = [one async for one in _affected(draft, sources)]
-    texts = [text for picked in draft.picked.values() for text in picked.texts]
+    await _pick(draft, seeds, sources.transcripts)
+    noted = await _noted(draft, sources.versions)
+    repeated: frozenset[str] = frozenset()
     if wish.kind != "since":  # what was said later cannot have been copied to before
-        draft.traces = replace(draft.traces, lines=lines_of(texts))
+        known = [*noted, *(claim.text for claim in await grounds.groundless(told, gone))]
+        repeated = await _pick_repeated(draft, known, sources)
+    affected = [one async for one in _affected(draft, sources)]
+    texts = [*noted, *(text for picked in draft.picked.values() for text in picked.texts)]
+    if wish.kind != "since":
+        draft.traces = replace(draft.traces, lines=lines_of(texts) | repeated)
     episodes = {one.episode.cursor: await _left(one, draft, sources.transcripts) for one in affected}
     claims = await grounds.groundless(told, gone)
     lost = _lost(affected, episodes)
@@ -129,15 +135,49 @@ def _traces(wish: Wish, sources: Sources) -> Traces:
     return Traces(wish.terms, shipped=sources.shipped())
 
 
-async def _pick(draft: _Draft, transcripts: Transcripts) -> None:
-    """The messages, conversation by conversation."""
-    seeds = draft.seeds
+async def _noted(draft: _Draft, versions: VersionStore) -> Sequence[str]:
+    """What stands in the notes that go whole: it may have been written by hand, and rest on no message."""
+    if draft.wish.kind != "note":
+        return ()
+    files = await versions.files(sorted(draft.seeds.notes)) if draft.seeds.notes else {}
+    return [bare(line) for data in files.values() for line in data.decode("utf-8", "replace").split("\n")]
+
+
+async def _pick_repeated(draft: _Draft, remembered: Sequence[str], sources: Sources) -> frozenset[str]:
+    """The bot's own answers that repeat it, in whatever conversation: what was made of them goes with them.
+
+    Returns the sentences by which they are known.
+    """
+    said = [text for picked in draft.picked.values() for text in picked.said]
+    facts = Traces(lines=facts_in([*said, *remembered]), shipped=draft.traces.shipped)
+    if not facts.lines:
+        return facts.lines
+    seeds, is_repeated = draft.seeds, repeats(facts)
+
+    def of(key: str) -> IsMeant:
+        is_seed = seeds.of(key) if seeds.where is None or key in seeds.where else None
+        return lambda message: is_repeated(message) or (is_seed is not None and is_seed(message))
+
+    also = replace(
+        seeds,
+        of=of,
+        where=None,
+        may_hold=lambda text: facts.may_be_repeated(text) or (seeds.where is None and seeds.may_hold(text)),
+    )
+    await _pick(draft, also, sources.transcripts, but=frozenset(seeds.where or ()))
+    return facts.lines
+
+
+async def _pick(draft: _Draft, seeds: Seeds, transcripts: Transcripts, but: frozenset[str] = frozenset()) -> None:
+    """The messages, conversation by conversation, but for those that were looked at."""
     draft.gone.episodes |= seeds.episodes
     for key in dict.fromkeys([*(seeds.where or ()), *await transcripts.keys()]):
+        if key in but:
+            continue
         is_wanted = seeds.where is None or key in seeds.where
         if not is_wanted and draft.reach.scopes is None:
             continue
-        hearing = _Hearing(draft, key, is_wanted=is_wanted)
+        hearing = _Hearing(draft, key, seeds.may_hold if is_wanted else lambda _: False)
         messages = await transcripts.read(key, hearing)
         picked = await asyncio.to_thread(pick, key, messages, draft.reach, seeds.of(key)) if messages else None
         if picked:
@@ -153,14 +193,14 @@ async def _pick(draft: _Draft, transcripts: Transcripts) -> None:
 class _Hearing:
     """Looks at the raw text of a conversation: whether something may be in it, and whose it is.
 
-    Of one that is not wanted only the latter: copies may have got there.
+    Of one that is not wanted `may_hold` says no; copies may have got there.
     """
 
-    def __init__(self, draft: _Draft, key: str, *, is_wanted: bool) -> None:
+    def __init__(self, draft: _Draft, key: str, may_hold: Callable[[str], bool]) -> None:
         scopes = draft.reach.scopes
         channel, _, chat = key.partition(":")
         nobodys = "owner" if channel == "cli" else f"group:{channel}-{chat}"
-        self._may_hold = draft.seeds.may_hold if is_wanted else lambda _: False
+        self._may_hold = may_hold
         self._marks = [f'"scope":"{scope}"' for scope in scopes or ()]
         self.is_reached = scopes is None or nobodys in scopes
 

@@ -5,12 +5,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nanobot.authority import Scope
-from nanobot.forgotten import FORGOTTEN, Traces, beginning
+from nanobot.forgotten import FORGOTTEN, Traces, beginning, is_long, plain
+from nanobot.memory.alike import content_words
 from nanobot.memory.pieces import Stretch, scopes_of
+from nanobot.memory.wishes import without_whose
 from nanobot.text import as_name
 from nanobot.transcript import Message
 
 _SPILLED = re.compile(r"\bspill/[^\s\"'`,;:\])]+")
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])|\n")
+_TELLING = 3  # words of a sentence that says something
 
 IsMeant = Callable[[Message], bool]
 
@@ -20,7 +25,7 @@ class Picked:
     """What goes of one conversation. `ids` are all of its messages, in file order.
 
     A turn goes whole if all that people said in it goes; else only what is meant is blanked. `is_whole`: nothing of
-    the conversation stays. `texts` are what was said in all that goes, `shown` how the first of it begins.
+    the conversation stays. `texts` are what was said in all that goes, `said` by people, `shown` how it begins.
     """
 
     session: str
@@ -31,6 +36,7 @@ class Picked:
     inbound: frozenset[str]
     files: frozenset[str]
     texts: Sequence[str]
+    said: Sequence[str]
     shown: Sequence[str]
 
     @property
@@ -72,6 +78,7 @@ def pick(session: str, messages: Sequence[Message], reaches: Callable[[str], boo
         inbound=frozenset(message.inbound for message in gone if message.inbound),
         files=frozenset(_files(gone)),
         texts=[text for message in gone for text in _texts(message)],
+        said=[text for message in gone if message.role == "user" for text in _texts(message)],
         shown=[shown(message) for message in gone if message.role != "tool" and message.content],
     )
 
@@ -87,6 +94,24 @@ def tells(traces: Traces) -> IsMeant:
         )
 
     return is_meant
+
+
+def repeats(facts: Traces) -> IsMeant:
+    """Whether the bot says in a message what somebody told it, word for word."""
+    return lambda message: message.role == "assistant" and facts.show(message.content or "")
+
+
+def facts_in(texts: Iterable[str]) -> frozenset[str]:
+    """The sentences by which what was said is known again, where another repeats it: those that say enough.
+
+    Whose a thing is changes with who speaks: "my sister" is "your sister" when the bot says it.
+    """
+    found: set[str] = set()
+    for sentence in (sentence for text in texts for sentence in _SENTENCE_END.split(text)):
+        line = plain(sentence)
+        if len(content_words(line)) >= _TELLING:
+            found |= {line, plain(without_whose(line))}
+    return frozenset(filter(is_long, found))
 
 
 def shown(message: Message) -> str:

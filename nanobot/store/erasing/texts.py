@@ -1,14 +1,37 @@
-"""Forgetting in texts that the program reads line by line, and no other store keeps."""
+"""Forgetting in texts that no other store keeps: what the program reads by lines, and what lies beside memory."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
 from nanobot.errors import StoreError
-from nanobot.forgotten import MOST_OF_A_LINE, beginning
+from nanobot.forgotten import MOST_OF_A_LINE, Traces, beginning
 from nanobot.ports import Found, Meant, Piece
-from nanobot.store.erasing.swapped import put
+from nanobot.store.erasing.reading import pieces
+from nanobot.store.erasing.swapped import put, remove
+from nanobot.store.private import is_temp
+from nanobot.store.repo.worktree import MAX_SIZE, unfit
+from nanobot.text import Text, decode
 from nanobot.uncancelled import to_the_end
+from nanobot.workspace import VERSIONED_FILES, VERSIONED_FOLDERS, is_versioned, scope_of
+
+_MOST = 4 << 20
+"""Bytes of a text from which lines are taken; a larger file is only named."""
+
+_OVERLAP = 4096  # of two pieces: what is looked for is shorter
+_PROSE = frozenset({"", ".md", ".markdown", ".txt", ".text", ".org", ".rst", ".log", ".csv"})
+"""Endings of files from which a line can be taken without breaking the rest."""
+
+_TOPS = (*VERSIONED_FOLDERS, "memory")
+_COPY = re.compile(  # of what an editor, a person or a merge keeps beside a file
+    r"#(?P<emacs>.+)#|\.#(?P<lock>.+)|\.(?P<vim>.+)\.sw[a-z]|\.?(?P<kate>.+)\.kate-swp"
+    r"|(?P<tilde>.+?)(?:\.~\d+)?~|(?P<ending>.+)\.(?:bak|old|orig|save|tmp|backup|copy|rej)\d*",
+    re.IGNORECASE,
+)
 
 
 class ErasableTexts:
@@ -59,3 +82,167 @@ class ErasableTexts:
 
 def _failed(path: Path, error: OSError) -> StoreError:
     return StoreError(f"{path}: {error.strerror or error}")
+
+
+def copied_name(name: str) -> str:
+    """The name of the file of which one with this name is a copy, such as `SOUL.md` for `.SOUL.md.swp`; or its own."""
+    while (match := _COPY.fullmatch(name)) and (inner := next(filter(None, match.groups()), "")) != name:
+        name = inner
+    return name
+
+
+def is_copy_of_ours(inside: PurePosixPath, ours: Sequence[str]) -> bool:
+    """Whether a file at the workspace's root is what an editor left beside one of these."""
+    original = copied_name(inside.name)
+    return len(inside.parts) == 1 and original != inside.name and original in (*VERSIONED_FILES, *ours)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stray:
+    """A file with what goes of it: all of it, or these lines; or nothing, since it can only be named."""
+
+    path: Path
+    inside: PurePosixPath
+    is_whole: bool = False
+    text: Text | None = None
+    lines: frozenset[int] = frozenset()
+
+    @property
+    def is_left(self) -> bool:
+        return not (self.is_whole or self.lines)
+
+
+class ErasableStrays:
+    """Erasable over what nobody else owns of the folders where memory is kept, and copies beside files at the root.
+
+    Of prose the lines that tell it go, as in a note; a copy of a file that goes whole goes whole. What is no prose,
+    or cannot be read, is named: a line cannot be taken out of it without breaking it.
+    """
+
+    place = "strays"
+
+    def __init__(self, root: Path, is_owned: Callable[[Path], bool], ours: Sequence[str]) -> None:
+        """`is_owned`: whether another store keeps a file. `ours`: further files at the root that the program reads."""
+        self._root = root
+        self._is_owned = is_owned
+        self._ours = ours
+
+    def owns(self, path: Path) -> bool:
+        if not path.is_relative_to(self._root):
+            return False
+        inside = PurePosixPath(path.relative_to(self._root))
+        is_there = inside.parts[:1] and (inside.parts[0] in _TOPS or is_copy_of_ours(inside, self._ours))
+        return bool(is_there) and not self._is_owned(path)
+
+    async def find(self, meant: Meant) -> Found:
+        return await asyncio.to_thread(self._find, meant)
+
+    async def erase(self, meant: Meant) -> None:
+        await to_the_end(asyncio.to_thread(self._erase, meant))
+
+    def _find(self, meant: Meant) -> Found:
+        shown: list[Piece] = []
+        left: list[str] = []
+        for stray in self._meant(meant):
+            if stray.is_left:
+                left.append(str(stray.path if meant.of_owner else stray.inside))
+            elif stray.text is None or stray.is_whole:
+                shown.append(Piece(str(stray.inside), is_own=True))
+            else:
+                for number, line in enumerate(stray.text.content.split("\n"), 1):
+                    if number in stray.lines:
+                        where = f"{stray.inside}:{number}"
+                        shown.append(Piece(where, beginning(line.lstrip("-*+ "), MOST_OF_A_LINE), is_own=True))
+        return Found(len(shown), shown, left)
+
+    def _erase(self, meant: Meant) -> None:
+        """One that cannot be changed keeps no other from it."""
+        failed: OSError | None = None
+        for stray in list(self._meant(meant)):
+            try:
+                if stray.is_whole:
+                    remove(stray.path)
+                elif stray.text is not None and stray.lines:
+                    lines = enumerate(stray.text.content.split("\n"), 1)
+                    kept = "\n".join(line for number, line in lines if number not in stray.lines)
+                    put(stray.path, stray.text.encode(kept) if kept.strip() else b"")
+            except OSError as error:
+                failed = error
+        if failed:
+            raise StoreError(f"{failed.filename}: {failed.strerror or failed}") from failed
+
+    def _meant(self, meant: Meant) -> Iterator[_Stray]:
+        for path in self._files():
+            inside = PurePosixPath(path.relative_to(self._root))
+            if not meant.reaches(scope_of(inside)):
+                continue
+            original = str(inside.with_name(copied_name(inside.name)))
+            if meant.takes_file(str(inside)) or meant.takes_file(original):
+                yield _Stray(path, inside, is_whole=True)
+            elif found := _looked_into(path, inside, meant.traces):
+                yield found
+
+    def _files(self) -> Iterator[Path]:
+        """All that nobody else owns; links are not followed, and other histories not looked into."""
+        yield from (path for path in self._in(self._root) if path.is_file() and self._is_ours(path))
+        for top in _TOPS:
+            for folder, folders, names in os.walk(self._root / top):
+                folders[:] = sorted(name for name in folders if not name.startswith(".git"))
+                yield from (path for name in sorted(names) if self._is_ours(path := Path(folder, name)))
+
+    def _is_ours(self, path: Path) -> bool:
+        if path.is_symlink() or is_temp(path.name):
+            return False
+        return self.owns(path) or (is_versioned(PurePosixPath(path.relative_to(self._root))) and not _is_kept(path))
+
+    @staticmethod
+    def _in(folder: Path) -> Sequence[Path]:
+        try:
+            return sorted(folder.iterdir())
+        except OSError as error:
+            raise StoreError(f"{folder} could not be read: {error.strerror or error}") from error
+
+
+def _is_kept(path: Path) -> bool:
+    """Return whether the history keeps what stands in one of its files: nothing that is large or no text."""
+    try:
+        return path.stat().st_size <= MAX_SIZE and not unfit(path.read_bytes())
+    except OSError:
+        return True  # whoever reads the others meets it, too
+
+
+def _looked_into(path: Path, inside: PurePosixPath, traces: Traces) -> _Stray | None:
+    is_named = traces.name(PurePosixPath(copied_name(path.name)).stem.replace("-", " ").replace("_", " "))
+    try:
+        if path.stat().st_size > _MOST:
+            return _Stray(path, inside) if is_named or _stands_in(path, traces) else None
+        data = path.read_bytes()
+    except FileNotFoundError:  # it went while we looked
+        return None
+    except OSError:  # nobody can say what stands in it
+        return _Stray(path, inside) if is_named else None
+    text = decode(data)
+    original = PurePosixPath(copied_name(path.name))
+    is_prose = original.suffix.lower() in _PROSE and not any(part.startswith(".") for part in inside.parent.parts)
+    if text is None or not text.is_exact or not is_prose or original.name.startswith("."):
+        return _Stray(path, inside) if is_named or traces.stand_in(data) else None
+    lines = _lines_that_go(text.content.split("\n"), traces)
+    if lines:
+        return _Stray(path, inside, text=text, lines=lines)
+    return _Stray(path, inside) if is_named else None
+
+
+def _lines_that_go(every: Sequence[str], traces: Traces) -> frozenset[int]:
+    copies = Traces(lines=traces.lines, shipped=traces.shipped)
+    named = zip(every, traces.named(every), strict=True)
+    return frozenset(number for number, (line, is_named) in enumerate(named, 1) if is_named or copies.tell(line))
+
+
+def _stands_in(path: Path, traces: Traces) -> bool:
+    tail = b""
+    with closing(pieces(path)) as every:
+        for piece in every:
+            if traces.name_in(tail + piece):
+                return True
+            tail = piece[-_OVERLAP:]
+    return False
