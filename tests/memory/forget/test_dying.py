@@ -30,8 +30,10 @@ async def _killed_at(step: int, furnished: Path, root: Path) -> bool:
     """Whether it was killed; afterwards a next start must leave everything as if it had not been."""
     shutil.rmtree(root, ignore_errors=True)
     shutil.copytree(furnished, root, symlinks=True)
-    was_killed = await die(root, step)
     house = Household(root)
+    stray = house.space.memory / "list.txt"
+    stray.write_text(f"- the {OTHER}\n- more {SECRET}\n", encoding="utf-8")
+    was_killed = await die(root, step)
     has_begun = house.space.forgetting.exists()
     notice = await house.bot().forgetting.resume()
 
@@ -44,5 +46,6 @@ async def _killed_at(step: int, furnished: Path, root: Path) -> bool:
     assert (await house.said("cli:default"))[0] == ("user", f"I live in a {OTHER}.")
     assert [one.cursor for one in await History(house.space).after(0, 9)] == [1, 2]
     assert f"- lives in a {OTHER} (2026-03-02)\n" in house.space.memory_file.read_text(encoding="utf-8")
+    assert stray.read_text(encoding="utf-8") == f"- the {OTHER}\n"
     assert git(house.space, "status", "--porcelain").strip() in (b"", b"?? tombstones/")
     return was_killed
