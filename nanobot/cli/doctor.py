@@ -33,17 +33,20 @@ def run(args: argparse.Namespace) -> int:
     import logging
     from collections import Counter
 
+    from nanobot.config import secrets_of
     from nanobot.i18n import say
     from nanobot.ops.doctor import Verdict, examine
+    from nanobot.ops.logs import Mask
 
     logging.getLogger("nanobot").addHandler(logging.NullHandler())  # what stores would warn of, findings say
     loaded = _loaded(args)
     language = language_here("auto" if isinstance(loaded, ConfigError) else loaded.config.language)
+    mask = Mask(() if isinstance(loaded, ConfigError) else secrets_of(loaded.config))  # an address may hold a password
     seen: Counter[Verdict] = Counter()
     for check, findings in examine(memory_checks(args, language) if args.what else _checks(args, loaded, language)):
         for finding in findings:
             seen[finding.verdict] += 1
-            said = say(finding.sentence, language, **finding.values)
+            said = mask(say(finding.sentence, language, **finding.values))
             verdict = say(f"doctor.{finding.verdict}", language)
             tell(say("doctor.line", language, verdict=verdict, title=say(check.title, language), said=said))
     problems, warnings = seen[Verdict.PROBLEM], seen[Verdict.WARNING]

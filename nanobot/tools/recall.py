@@ -11,7 +11,7 @@ from nanobot.i18n import Language, say
 from nanobot.ports import Caller, Hit, Said, Searching, ToolResult, ToolSpec
 from nanobot.text import as_speaker
 from nanobot.tools import schema, shown
-from nanobot.tools.spill import Mask, nothing_hidden
+from nanobot.tools.spill import HIDDEN, Mask, nothing_hidden
 
 MOST = 20
 """Results of one search at most."""
@@ -56,13 +56,20 @@ class Recall:
             found = await self._searching.find(wanted.query, caller.authority, k=wanted.limit, around=1, but=but)
         except StoreError as error:
             raise ToolError(f"What was said cannot be searched now: {error}") from error
-        still = [f"[{found.unread:.0%} of what was said is not read in yet: there may be more later]"]
+        still = f"[{found.unread:.0%} of what was said is not read in yet: there may be more later]"
+        notes = [still] if found.unread else []
         if not found.hits:
-            return ToolResult("\n".join(["(nothing)", *(still if found.unread else [])]))
-        rows = "\n\n".join(_told(number, hit, self._mask) for number, hit in enumerate(found.hits, 1))
+            return ToolResult("\n".join(["(nothing)", *notes]))
+        rows = _rows(found.hits, self._mask)
+        if rows != _rows(found.hits, nothing_hidden):
+            notes = [HIDDEN, *notes]
         texts = [said for hit in found.hits for said in (hit.said, *hit.around)]
         origin = least(*(said.origin for said in texts))
-        return ToolResult("\n\n".join([rows, *(still if found.unread else [])]), origin)
+        return ToolResult("\n\n".join([rows, *notes]), origin)
+
+
+def _rows(hits: Sequence[Hit], mask: Mask) -> str:
+    return "\n\n".join(_told(number, hit, mask) for number, hit in enumerate(hits, 1))
 
 
 def _told(number: int, hit: Hit, mask: Mask) -> str:

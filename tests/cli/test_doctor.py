@@ -209,6 +209,20 @@ def test_a_fallback_that_does_not_answer_is_only_a_warning(
     assert f"[warning] Model: {gone.url} cannot be reached" in capsys.readouterr().out
 
 
+def test_a_password_in_an_address_is_not_printed(
+    home: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = serve()
+    gone.server_close()
+    address = gone.url.replace("://", "://ada:Koala-77-x@")
+    configure(home, serve(models=LISTED), more=f"  spare: {{base_url: '{address}', model: x}}\nfallbacks: [spare]\n")
+    monkeypatch.setenv("KEY", "k")
+    main(["doctor"])
+    said = capsys.readouterr().out
+    assert "http://ada:********@" in said
+    assert "Koala" not in said
+
+
 def test_a_secret_in_a_file_that_others_can_read_is_a_warning(
     home: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

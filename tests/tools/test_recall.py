@@ -5,8 +5,10 @@ import pytest
 from nanobot.authority import OWNER_IN_TERMINAL, Origin
 from nanobot.errors import ToolError
 from nanobot.messages import Address
+from nanobot.ops.logs import Mask
 from nanobot.ports import Caller, Related
 from nanobot.tools.recall import Recall
+from nanobot.tools.spill import HIDDEN
 from tests.fakes.searching import ToldSearching, hit, said
 
 CALLER = Caller(Address("cli", "now"), OWNER_IN_TERMINAL, "turn-1", "en")
@@ -25,6 +27,15 @@ async def test_a_result_says_when_where_by_whom_and_what_stood_beside_it() -> No
         "   Ada: Rice, she is three.\n"
         "   after: you: How sweet!"
     )
+
+
+async def test_secrets_are_masked_before_a_result_is_cut() -> None:
+    key = "sk-live-51aKe9/Q+x"
+    for fill in range(100, 900, 7):
+        found = hit(said(f"{'x' * fill}{key} and more" + " of it" * 300))
+        text = (await Recall(ToldSearching(found), Mask([key])).run({"query": "x"}, CALLER)).text
+        assert "sk-live" not in text
+        assert ("********" in text) == (HIDDEN in text) or text.count("*") < 8
 
 
 async def test_notes_summaries_and_what_was_passed_on_say_what_they_are() -> None:
