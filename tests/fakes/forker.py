@@ -12,6 +12,8 @@ import gc
 import importlib
 import os
 import pkgutil
+import select
+import signal
 import socket
 import sys
 from contextlib import suppress
@@ -71,10 +73,24 @@ def _attend(request: Request, streams: list[int], report: int) -> int:
     for file in streams:
         os.close(file)
     os.write(report, b"%d\n" % child)
+    _await(child, report)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     with suppress(BrokenPipeError):  # who asked is gone
         os.write(report, b"%d\n" % status)
     os._exit(0)
+
+
+def _await(child: int, report: int) -> None:
+    """Wait until it has ended; when nobody reads the report any more, the tests were killed, and it is, too."""
+    if not hasattr(os, "pidfd_open"):
+        return
+    ended = os.pidfd_open(child)
+    waiting = select.poll()
+    waiting.register(ended, select.POLLIN)
+    waiting.register(report, 0)  # its other end was closed
+    if ended not in dict(waiting.poll()):
+        os.kill(child, signal.SIGKILL)
+    os.close(ended)
 
 
 def _run(request: Request, streams: list[int]) -> int:
