@@ -65,6 +65,7 @@ class WebhookCaller:
                 else:
                     await asyncio.sleep(PAUSE)
         self._tasks.pop(chat, None)
+        self._call()  # what came while the connection was closed
 
     async def _post(self, session: aiohttp.ClientSession, update: Json) -> int:
         path = "/" + self.info["url"].partition("://")[2].partition("/")[2]
