@@ -22,6 +22,7 @@ check: $(VENV)/.dev  ## Lint, format, types, layers
 	@$(BIN)/lint-imports --no-cache
 
 test: $(VENV)/.dev   ## Run the tests
+	@$(BIN)/python -m compileall -q nanobot tests/fakes
 	@$(BIN)/pytest -m "not slow" -o faulthandler_exit_on_timeout=true
 
 crash: $(VENV)/.dev  ## kill -9 at every step and at random moments, and all else that takes long

@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, cast
 
 from nanobot.errors import NEAR, LLMError
@@ -16,6 +17,8 @@ from nanobot.llm.wire import Json
 from nanobot.ports import Clock
 
 if TYPE_CHECKING:  # importing openai takes half a second and more, so it is imported when first used
+    import ssl
+
     from openai import AsyncOpenAI, Omit
 
 MASK = "********"
@@ -85,6 +88,14 @@ def is_near(base_url: str) -> bool:
         return ip_address(host).is_private
     except ValueError:
         return "." not in host or host.endswith((".localhost", ".local", ".lan", ".internal", ".home.arpa", ".ts.net"))
+
+
+@cache
+def tls(*, trust_env: bool) -> "ssl.SSLContext":
+    """One for all connections, as making it reads 150 certificates; `trust_env`: those that SSL_CERT_FILE names."""
+    import httpx2
+
+    return httpx2.create_ssl_context(trust_env=trust_env)
 
 
 class Connection:
@@ -164,9 +175,10 @@ class Connection:
         import httpx2
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
+        trust_env = not self._endpoint.is_local
         try:
             client = AsyncOpenAI(
-                http_client=DefaultAsyncHttpxClient(trust_env=False) if self._endpoint.is_local else None,
+                http_client=DefaultAsyncHttpxClient(trust_env=trust_env, verify=tls(trust_env=trust_env)),
                 base_url=self._endpoint.base_url,
                 api_key=self._endpoint.api_key.strip() or "none",
                 max_retries=0,  # its retries would multiply ours, and it may sleep long past any timeout

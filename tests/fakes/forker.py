@@ -22,6 +22,7 @@ import msgspec
 
 import nanobot
 from nanobot.cli import main
+from nanobot.llm import endpoint
 from tests.fakes.disk import nothing_is_flushed
 
 LAZY = ("openai.resources.chat.completions", "discord", "telegram.ext", "httpx2", "aiohttp.web", "apscheduler", "yaml")
@@ -45,6 +46,7 @@ def _import_all() -> None:
             importlib.import_module(module.name)
     for name in LAZY:
         importlib.import_module(name)
+    endpoint.tls(trust_env=False)
     gc.freeze()  # else each child's first collection copies all of it
 
 
