@@ -63,6 +63,8 @@ class Quote:
     reply    the message that this one replies to
     quote    the part of it that was marked
     forward  a message that was passed on
+    via      what another bot wrote in the person's name; `by` is that bot
+    card     words on what was sent: a contact, a place, a poll, an embed, a sticker, the name of a file
     file     the text of a file on the person's machine; `by` is its path
     command  what a command printed that the person ran there; `by` is the command
     piped    what a file or a program gave to the question at a shell
@@ -70,7 +72,7 @@ class Quote:
 
     text: str
     by: str = ""
-    how: Literal["reply", "quote", "forward", "piped", "file", "command"] = "reply"
+    how: Literal["reply", "quote", "forward", "via", "card", "piped", "file", "command"] = "reply"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,10 +77,15 @@ class Message:
     endpoint: str | None = None
 
     @cached_property
+    def has_pasted(self) -> bool:
+        """Whether something in a person's words is evidently pasted."""
+        return self.role == "user" and own_part(self.content or "") != (self.content or "")
+
+    @property
     def origins(self) -> Sequence[Origin]:
         """Where what stands in this line comes from, as far as the line tells; what a person pasted is quoted."""
-        is_pasted = self.role == "user" and own_part(self.content or "") != (self.content or "")
-        return [*([self.origin] if self.origin else []), *([Origin.QUOTED] if self.quotes or is_pasted else [])]
+        is_quoted = self.quotes or self.has_pasted
+        return [*([self.origin] if self.origin else []), *([Origin.QUOTED] if is_quoted else [])]
 
 
 Span = tuple[str, str]

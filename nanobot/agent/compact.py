@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from nanobot.memory.recall.reminding import shown_memories
 from nanobot.memory.wishes import remember_request
+from nanobot.pasted import own_part
 from nanobot.transcript import Message
 
 CHARACTER = 400
@@ -53,11 +54,12 @@ def compact_messages(soul: str, facts: str, replay: Sequence[Message]) -> list[M
         facts: what USER.md and MEMORY.md say, one fact a line.
         replay: the conversation, its newest message last.
     """
-    said = [message for message in replay if message.content and message.role in ("user", "assistant")]
+    spoken = (message for message in replay if message.role in ("user", "assistant"))
+    said = [message for message in spoken if message.content or message.quotes]
     question = next((message for message in reversed(said) if message.role == "user"), None)
     if question is None:
         return [Message(role="system", content=_character(soul))]
-    earlier = said[: said.index(question)]
+    earlier = [message for message in said[: said.index(question)] if message.content]
     known = [*_recalled(question), *_statements(earlier), *_facts(facts)]  # what was written down counts more
     fact = _most_relevant(known, question.content or "")
     asked = Message(role="user", content=_with_files(question), files=question.files, turn=question.turn)
@@ -73,8 +75,8 @@ def compact_messages(soul: str, facts: str, replay: Sequence[Message]) -> list[M
 
 
 def _with_files(question: Message) -> str:
-    """The words, and before them the beginnings of the files and outputs that came along."""
-    texts = [quote.text for quote in question.quotes if quote.how in ("file", "command", "piped")]
+    """The words, and before them the beginnings of the files, outputs and words of others that came along."""
+    texts = [quote.text for quote in question.quotes if quote.how not in ("reply", "quote")]
     shown = [f"{text[:CARRIED]}\n[the rest is left out]" if len(text) > CARRIED else text for text in texts]
     return "\n\n".join([*shown, question.content or ""])
 
@@ -96,7 +98,7 @@ def _facts(text: str) -> list[str]:
 
 def _statements(earlier: Iterable[Message]) -> list[str]:
     """What the user said of themselves in this conversation."""
-    texts = (message.content or "" for message in earlier if message.role == "user")
+    texts = (own_part(message.content or "") for message in earlier if message.role == "user")
     wished = (remember_request(text) or text for text in texts if len(text) <= LENGTH)
     said = (sentence for text in wished for sentence in _sentences(text))
     return [sentence for sentence in said if _OF_ONESELF.search(sentence) and not sentence.endswith(("?", "？"))]

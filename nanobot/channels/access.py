@@ -26,6 +26,9 @@ ANSWER_EVERY = 600.0
 LOG_EVERY = 3600.0
 """Seconds after a log line about somebody who may not talk in which there is no other."""
 
+HIDDEN = "[somebody wrote this who may not talk to you; their words are not shown]"
+"""What stands for the words of a stranger to whom somebody replies in a group."""
+
 _MOST_KNOWN = 10_000
 _HEARD_BY = {
     "mention": frozenset({"command", "mention"}),
@@ -81,6 +84,10 @@ class Door(Protocol):
         """Return the ids of the people who may talk with the bot alone."""
         ...
 
+    def shows(self, contact: Contact) -> bool:
+        """Return whether what this sender says may be shown where somebody replies to it: no stranger's in a group."""
+        ...
+
 
 class Access:
     """The Door that knows people.
@@ -123,6 +130,9 @@ class Access:
         says = self._people.configured.get(channel)
         configured = [*says.owners, *says.members] if says else []
         return list(dict.fromkeys([*configured, *(each.id for each in self._people.paired if each.channel == channel)]))
+
+    def shows(self, contact: Contact) -> bool:
+        return not contact.groups or self._role(contact) is not Role.GUEST
 
     def _role(self, contact: Contact) -> Role:
         """A bot is never more than a member, and is not talked with alone."""
@@ -230,6 +240,8 @@ class _Lately:
 def _in_group(contact: Contact, role: Role) -> Authority:
     """The scope is that of the chat, also where its server was let in: each chat keeps to itself."""
     origin = Origin.OWNER if role is Role.OWNER else Origin.PERSON
+    if contact.is_bot:  # no person says what a bot does
+        origin = Origin.QUOTED
     return Authority(role, Scope.group(contact.address.channel, contact.address.chat), origin)
 
 

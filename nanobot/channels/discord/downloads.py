@@ -15,6 +15,7 @@ from nanobot.errors import NanobotError, StoreError
 from nanobot.i18n import Language, say
 from nanobot.messages import Attachment
 from nanobot.ports import Clock, Media
+from nanobot.text import as_name
 
 if TYPE_CHECKING:
     import discord
@@ -66,6 +67,6 @@ def _told(file: "discord.Attachment", came: Attachment | NanobotError, language:
         raise came
     if isinstance(came, TooLargeError):
         size, most = f"{file.size / 2**20:.0f}", f"{MOST_BYTES / 2**20:.0f}"
-        return say("discord.file_not_taken", language, name=file.filename, size=size, most=most)
+        return say("discord.file_not_taken", language, name=as_name(file.filename), size=size, most=most)
     log.warning("discord: the file %s did not arrive: %s", file.id, came)
-    return say("discord.file_lost", language, name=file.filename)
+    return say("discord.file_lost", language, name=as_name(file.filename))

@@ -32,7 +32,7 @@ from nanobot.channels.discord.slash import Interaction, Interactions
 from nanobot.channels.discord.wording import names_me, readable
 from nanobot.errors import StoreError
 from nanobot.i18n import Language
-from nanobot.messages import Attachment, InboundMessage, OutboundMessage
+from nanobot.messages import Attachment, InboundMessage, OutboundMessage, Quote
 from nanobot.ports import Publish
 from nanobot.ports.gateway import Gap
 
@@ -219,12 +219,18 @@ class Hearing:
             is_bot=heard.by_bot,
         )
 
+    def _shows(self, heard: _Heard, replied: discord.Message) -> bool:
+        """Whether the words of a message may be shown to which somebody replies: of strangers in a server none are."""
+        is_bot = replied.author.bot or replied.webhook_id is not None
+        author = replace(self._contact(heard), sender=sender_of(replied.author), is_bot=is_bot)
+        return replied.author == self._me or self._around.door.shows(author)
+
     async def _take(self, heard: _Heard, admission: Admission) -> None:
         """Publish it; somebody who sent nothing but a file that did not arrive is told so instead."""
         language = self._around.language(heard.place.address)
         files, excuses = await self._fetched(heard, admission, language)
-        text = text_of(heard.message, names_in(heard.message, self._me), language)
-        quotes = tuple(quotes_of(heard.message, self._me, language))
+        text = text_of(heard.message, names_in(heard.message, self._me))
+        quotes = tuple(quotes_of(heard.message, self._me, language, partial(self._shows, heard)))
         if excuses and not (text or files or quotes):
             await self._excuse(heard, "\n".join(excuses), to_bot=admission.to_bot)
             return
@@ -237,10 +243,10 @@ class Hearing:
             address=heard.place.address,
             sender=sender_of(heard.message.author),
             authority=admission.authority,
-            text="\n".join(filter(None, (text, *excuses))),
+            text=text,
             files=tuple(files),
             chat_title=heard.place.title,
-            quotes=quotes,
+            quotes=(*quotes, *(Quote(excuse, how="card") for excuse in excuses)),
             corrects=str(replace(heard.id, mark="")) if is_edit else None,
             to_bot=admission.to_bot,
         )

@@ -1,16 +1,17 @@
 """What discord.py heard, in our words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import discord
 
-from nanobot.channels.access import Meant
+from nanobot.channels.access import HIDDEN, Meant
 from nanobot.channels.discord.settings import NAME
 from nanobot.channels.discord.wording import Names, calls_another, names_me, readable
 from nanobot.i18n import Language, say
 from nanobot.messages import Address, Quote, Sender
+from nanobot.text import as_name
 
 _SPOKEN = (discord.MessageType.default, discord.MessageType.reply)
 
@@ -75,25 +76,30 @@ def meant_by(message: discord.Message, names: Names, commands: frozenset[str]) -
     )
 
 
-def text_of(message: discord.Message, names: Names, language: Language) -> str:
-    """The words, and what else can be said in words. A bare mention is a word, too."""
-    text = "\n".join(filter(None, (readable(message.content, names), *_told(message, language))))
-    return text or (f"@{names.my_name}" if message.content else "")
+def text_of(message: discord.Message, names: Names) -> str:
+    """The words of the sender. A bare mention is a word, too."""
+    text = readable(message.content, names)
+    return text or (f"@{as_name(names.my_name)}" if message.content else "")
 
 
-def quotes_of(message: discord.Message, me: discord.ClientUser, language: Language) -> list[Quote]:
-    """What a message replies to, and what it passes on."""
-    quotes = []
+def quotes_of(
+    message: discord.Message, me: discord.ClientUser, language: Language, shows: Callable[[discord.Message], bool]
+) -> list[Quote]:
+    """What stands on a message that its sender did not write, what it replies to, and what it passes on.
+
+    `shows` tells whether the words of a message that is replied to may be shown.
+    """
+    quotes = [Quote("\n".join(_cards(message, language)), how="card")]
     replied = _replied_to(message)
-    if replied is not None:
-        text = text_of(replied, names_in(replied, me), language)
-        files = [file.filename for file in replied.attachments]
-        text = "\n".join([text, *(say("discord.quoted_file", language, name=name) for name in files)]).strip("\n")
-        quotes += [Quote(text, replied.author.display_name)] if text else []
+    if replied is not None and not shows(replied):
+        quotes += [Quote(HIDDEN)]
+    elif replied is not None:
+        files = (say("discord.quoted_file", language, name=as_name(file.filename)) for file in replied.attachments)
+        words = [text_of(replied, names_in(replied, me)), *_cards(replied, language), *files]
+        quotes += [Quote("\n".join(filter(None, words)), replied.author.display_name)]
     for snapshot in message.message_snapshots:
-        text = "\n".join(filter(None, (snapshot.content, *_told(snapshot, language))))
-        quotes += [Quote(text, how="forward")] if text else []
-    return quotes
+        quotes += [Quote("\n".join(filter(None, (snapshot.content, *_cards(snapshot, language)))), how="forward")]
+    return [quote for quote in quotes if quote.text]
 
 
 def files_of(message: discord.Message) -> list[discord.Attachment]:
@@ -108,9 +114,10 @@ def _replied_to(message: discord.Message) -> discord.Message | None:
     return reference.resolved if isinstance(reference.resolved, discord.Message) else None
 
 
-def _told(message: discord.Message | discord.MessageSnapshot, language: Language) -> Iterator[str]:
+def _cards(message: discord.Message | discord.MessageSnapshot, language: Language) -> Iterator[str]:
+    """Words on what was sent: of whoever made the sticker, the poll, the page behind a link, or the app."""
     for sticker in message.stickers:
-        yield say("discord.sticker", language, name=sticker.name)
+        yield say("discord.sticker", language, name=as_name(sticker.name))
     poll = getattr(message, "poll", None)
     if poll is not None:
         answers = " / ".join(answer.text for answer in poll.answers)
@@ -118,4 +125,19 @@ def _told(message: discord.Message | discord.MessageSnapshot, language: Language
     for embed in message.embeds:
         if embed.type == "rich":  # the others are previews of links, which Discord adds by itself, and later
             fields = (f"{field.name}: {field.value}" for field in embed.fields)
-            yield "\n".join(filter(None, (embed.title, embed.description, *fields, embed.url)))
+            lines = (embed.author.name, embed.title, embed.description, *fields, embed.url, embed.footer.text)
+            yield "\n".join(filter(None, lines))
+    for component in getattr(message, "components", ()):  # not there if Discord told none
+        yield from _words_on(component)
+
+
+def _words_on(component: Any) -> Iterator[str]:
+    """The texts, and the labels of buttons, of a component and of those in it."""
+    for name in ("content", "label", "placeholder"):
+        if isinstance(text := getattr(component, name, None), str) and text:
+            yield text
+    for inner in (
+        *(getattr(component, "children", None) or ()),
+        *filter(None, [getattr(component, "accessory", None)]),
+    ):
+        yield from _words_on(inner)

@@ -62,7 +62,7 @@ def _shown(names: Names) -> Callable[[re.Match[str]], str]:
         if role := match["role"]:
             return f"@{as_name(names.roles.get(role, '')) or role}"
         if channel := match["channel"]:
-            return f"#{names.channels.get(channel) or channel}"
+            return f"#{as_name(names.channels.get(channel) or '') or channel}"
         return f":{match['emoji']}:" if match["emoji"] else match["code"]
 
     return show

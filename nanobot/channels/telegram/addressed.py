@@ -12,7 +12,7 @@ _COMMAND = re.compile(r"/([A-Za-z0-9_-]+)(?:@([A-Za-z0-9_]+))?(?!\S)")
 
 def meant(message: Message, me: User) -> Meant:
     """How the bot is addressed; what was only passed on addresses nobody."""
-    if message.forward_origin is not None:
+    if is_passed_on(message):
         return "none"
     command = _COMMAND.match(_raw(message))
     if command:
@@ -25,6 +25,11 @@ def meant(message: Message, me: User) -> Meant:
     return "other" if any(_calls_another_bot(entity, text) for entity, text in _entities(message).items()) else "none"
 
 
+def is_passed_on(message: Message) -> bool:
+    """Whether the sender did not write this: it was forwarded, or another bot wrote it in their name."""
+    return message.forward_origin is not None or message.via_bot is not None or message.paid_media is not None
+
+
 def opens_topic(replied: Message) -> bool:
     """Whether this is not what somebody replied to, but how Telegram ties a message to its topic."""
     return replied.forum_topic_created is not None
@@ -32,7 +37,7 @@ def opens_topic(replied: Message) -> bool:
 
 def own_words(message: Message, me: User) -> str:
     """What the sender wrote, without our name behind a command or at its head; "" for what was passed on."""
-    if message.forward_origin is not None:
+    if is_passed_on(message):
         return ""
     text = _raw(message)
     command = _COMMAND.match(text)

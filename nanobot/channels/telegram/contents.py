@@ -1,7 +1,7 @@
 """What is in a message: its words, its files, what is spoken in it, and what it quotes."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from telegram import Message, User
@@ -11,14 +11,14 @@ from nanobot.channels.fetching import at_most
 from nanobot.channels.telegram.addressed import own_words
 from nanobot.channels.telegram.answers import Answers
 from nanobot.channels.telegram.arriving import Arriving, files_in
-from nanobot.channels.telegram.described import described
 from nanobot.channels.telegram.downloads import MB, Downloads
 from nanobot.channels.telegram.failures import TooLargeError
 from nanobot.channels.telegram.people import plain_name
-from nanobot.channels.telegram.quoting import forwarded_by, quotes_in
+from nanobot.channels.telegram.quoting import Source, quotes_in, sign_of, source_of
 from nanobot.channels.telegram.settings import House
 from nanobot.errors import LLMError, NanobotError, StoreError
 from nanobot.messages import Attachment, Quote
+from nanobot.text import as_name
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +27,8 @@ _SPEECH = 120.0
 
 _MOST_KEPT = 100
 """Messages and albums whose files are kept in case that the disk does not take them at once."""
+
+_LOST = "[a file came with this and could not be had]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +62,22 @@ class Contents:
         self._answers = answers
         self._kept: dict[tuple[int, int, str], dict[int, _Fetched]] = {}
 
-    async def of(self, messages: Sequence[Message], admission: Admission) -> Content | None:
+    async def of(
+        self, messages: Sequence[Message], admission: Admission, shows: Callable[[Message], bool]
+    ) -> Content | None:
         """The content of a message, or of an album as one; None if no file of it could be had. Raises StoreError.
 
+        `shows` tells whether a message may be shown to which somebody replies.
         What was fetched is kept until `published`: where the disk does not take the message, it is asked for again.
         """
         fetched = await self._fetched(messages, admission)
         if admission.to_bot:
             await self._tell(messages, fetched)
-        found = [self._of(message, fetched.get(message.message_id)) for message in messages]
+        source = source_of(messages)
+        found = [
+            self._of(message, fetched.get(message.message_id), source, quotes_in(message, source, shows))
+            for message in messages
+        ]
         contents = [content for content in found if content is not None]
         if not contents:
             return None
@@ -93,20 +102,20 @@ class Contents:
             names = dict.fromkeys(one.name for _, one in lost if one.why == why)
             await self._answers.tell(first, why, name=", ".join(names), most=self._downloads.limit // MB)
 
-    def _of(self, message: Message, fetched: _Fetched | None) -> Content | None:
+    def _of(
+        self, message: Message, fetched: _Fetched | None, source: Source | None, quotes: Sequence[Quote]
+    ) -> Content | None:
+        words = "" if source else own_words(message, self._me)
         if fetched is not None and fetched.file is None:
-            if not (words := own_words(message, self._me)):
+            if not (words or message.caption):
                 return None
-            note = f"[a file came with this, {fetched.name}, and could not be had]"
-            return Content(f"{words}\n{note}", (), quotes_in(message))
+            lost = () if source else (Quote(f"[file: {as_name(fetched.name)}]", how="card"),)
+            return Content("\n".join(filter(None, (words, _LOST))), (), (*quotes, *lost))
         files = [fetched.file] if fetched and fetched.file else []
         spoken = fetched.spoken if fetched else ""
-        by = forwarded_by(message)
-        if by is not None:
-            said = [Quote(spoken, by, "forward")] if spoken else []
-            return Content("", files, (*said, *quotes_in(message)))
-        texts = filter(None, (spoken, described(message), own_words(message, self._me)))
-        return Content("\n".join(texts), files, quotes_in(message))
+        if source is not None:
+            return Content("", files, (*([Quote(spoken, source.by, source.how)] if spoken else ()), *quotes))
+        return Content("\n".join(filter(None, (spoken, sign_of(message), words))), files, quotes)
 
     async def _fetched(self, messages: Sequence[Message], admission: Admission) -> Mapping[int, _Fetched]:
         """What came of the files of an album, by the ids of its messages. Raises StoreError."""

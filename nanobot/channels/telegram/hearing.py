@@ -2,20 +2,21 @@
 
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from telegram import Message, User
 
 from nanobot.channels.access import Admission, Contact, Meant
-from nanobot.channels.telegram.addressed import meant, own_words
+from nanobot.channels.telegram.addressed import is_passed_on, meant, own_words
 from nanobot.channels.telegram.answers import Answers
 from nanobot.channels.telegram.arriving import files_in
 from nanobot.channels.telegram.contents import Content, Contents
-from nanobot.channels.telegram.described import described
 from nanobot.channels.telegram.downloads import Downloads
 from nanobot.channels.telegram.ids import inbound_id
 from nanobot.channels.telegram.moved import Moved
 from nanobot.channels.telegram.people import address, is_nobody, is_private, plain_name, sender_of
+from nanobot.channels.telegram.quoting import has_card, sign_of
 from nanobot.channels.telegram.settings import House
 from nanobot.messages import InboundMessage
 from nanobot.ports import Publish
@@ -44,7 +45,7 @@ class Hearing:
         admission = await self.admission(messages)
         if admission is None:
             return
-        content = await self._contents.of(messages, admission)
+        content = await self._contents.of(messages, admission, await self._shown_to(messages))
         if content is not None:
             await self._publish_said(messages, admission, content)
         self._contents.published(messages, admission)
@@ -92,18 +93,36 @@ class Hearing:
 
     async def admission(self, messages: Sequence[Message]) -> Admission | None:
         """Whether its sender may say this here."""
+        return await self._door.admit(await self._contact(messages))
+
+    async def hides_reply(self, message: Message) -> bool:
+        """Whether somebody is replied to whose words are not kept."""
+        shows = await self._shown_to([message])
+        return message.reply_to_message is not None and not shows(message.reply_to_message)
+
+    async def _shown_to(self, messages: Sequence[Message]) -> Callable[[Message], bool]:
+        """Tell of a message that is replied to whether it may be shown: of strangers in a group nothing is."""
+        contact = await self._contact(messages)
+
+        def shows(replied: Message) -> bool:
+            author = replace(contact, sender=sender_of(replied), is_bot=is_nobody(replied))
+            return replied.from_user == self._me or self._door.shows(author)
+
+        return shows
+
+    async def _contact(self, messages: Sequence[Message]) -> Contact:
         first, chat = messages[0], await self._moved.original(messages[0].chat_id)
-        ways = {meant(message, self._me) for message in messages}
-        contact = Contact(
+        is_theirs = not any(map(is_passed_on, messages))
+        ways = {meant(message, self._me) if is_theirs else "none" for message in messages}
+        return Contact(
             id=inbound_id(first.chat_id, first.message_id),
             address=address(chat, first),
             sender=sender_of(first),
             groups=() if is_private(first) else tuple(dict.fromkeys((str(chat), str(first.chat_id)))),
             meant=next(way for way in _STRONGEST if way in ways),
-            text=own_words(first, self._me),
+            text=own_words(first, self._me) if is_theirs else "",
             is_bot=is_nobody(first),
         )
-        return await self._door.admit(contact)
 
     async def apologize(self, messages: Sequence[Message]) -> None:
         """A bug kept us from reading this; whoever may talk is told."""
@@ -124,7 +143,7 @@ class Hearing:
 
 
 def _has_content(message: Message) -> bool:
-    return bool(message.text or message.caption or files_in(message) or described(message))
+    return bool(message.text or message.caption or files_in(message) or sign_of(message) or has_card(message))
 
 
 def _title(message: Message) -> str:

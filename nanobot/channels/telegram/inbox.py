@@ -36,7 +36,7 @@ class Desks:
 
 _ENVELOPE = (
     "message_id", "date", "chat", "from", "sender_chat", "message_thread_id", "is_topic_message", "text", "entities",
-    "caption", "caption_entities", "forward_origin",
+    "caption", "caption_entities", "forward_origin", "via_bot",
 )  # fmt: skip
 
 
@@ -44,6 +44,11 @@ def envelope(raw: Json, bot: Bot) -> Message | None:
     """Who said something where, of an update whose content may be unreadable; None if nobody did."""
     message = raw.get("message")
     return Message.de_json({name: message[name] for name in _ENVELOPE if name in message}, bot) if message else None
+
+
+def _without_reply(raw: Json) -> Json:
+    name = "message" if "message" in raw else "edited_message"
+    return {**raw, name: {key: part for key, part in raw[name].items() if key not in ("reply_to_message", "quote")}}
 
 
 class Inbox:
@@ -72,21 +77,24 @@ class Inbox:
             return await self._apologized(raw, is_patient)
         return True
 
-    async def is_welcome(self, raw: Json) -> bool:
-        """Whether anybody is to hear of an update, and may have it kept. Raises StoreError.
+    async def to_keep(self, raw: Json) -> Json | None:
+        """What of an update may be written down; None if nobody is to hear of it. Raises StoreError.
 
-        The pictures of an album count together, as far as they have come.
+        The pictures of an album count together, as far as they have come. The words of a stranger to whom somebody
+        replies in a group are left out.
         """
         try:
             update = Update.de_json(dict(raw), self._api.bot)
-            message = update.message or update.edited_message
+            message, hearing = update.message or update.edited_message, self._desks.hearing
             if message is None:
-                return True
-            return await self._desks.hearing.admission(self._albums.with_others(message)) is not None
+                return raw
+            if await hearing.admission(self._albums.with_others(message)) is None:
+                return None
+            return _without_reply(raw) if await hearing.hides_reply(message) else raw
         except StoreError:
             raise
         except Exception:  # noqa: BLE001  who takes it meets the same bug, and deals with it
-            return False
+            return None
 
     async def _take(self, raw: Json, patient: IsPatient) -> None:
         update, desks = Update.de_json(dict(raw), self._api.bot), self._desks

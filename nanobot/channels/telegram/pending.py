@@ -166,8 +166,8 @@ class PendingUpdates:
         number = int(update["update_id"])
         work = self._open[number]
         try:
-            if number not in self._stored and await self._inbox.is_welcome(update):
-                await self._bookmarks.mark(f"{HELD}{number}", json.dumps(update))
+            if number not in self._stored and (kept := await self._inbox.to_keep(update)):
+                await self._bookmarks.mark(f"{HELD}{number}", json.dumps(kept))
                 self._stored.add(number)
         except StoreError as error:
             log.warning("telegram update %s cannot be stored: %s", number, error)

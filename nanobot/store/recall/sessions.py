@@ -25,7 +25,7 @@ def entries_of_sessions(raw: bytes, file: File) -> Iterator[Entry]:
 
 def _entries(line: Message, file: File, scope: str) -> Iterator[Entry]:
     for quote in line.quotes:
-        if quote.how == "forward" and quote.text:
+        if quote.how in ("forward", "via", "card") and quote.text:
             yield Entry(
                 source="quote",
                 scope=scope,
@@ -43,7 +43,7 @@ def _entries(line: Message, file: File, scope: str) -> Iterator[Entry]:
             text=line.content,
             at=line.at,
             role=line.role,
-            origin=line.origin or Origin.PERSON,
+            origin=Origin.QUOTED if line.has_pasted else line.origin or Origin.PERSON,
             message=line.id,
             speaker=line.sender.name if line.sender else "",
             inbound=line.corrects or line.inbound or "",

@@ -83,12 +83,15 @@ class Scene:
                 await channel.aclose()
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[Discord]:
-        """The channel listens; what it hears goes through the spool to `heard`."""
+    async def running(self, *, takes: bool = True) -> AsyncIterator[Discord]:
+        """The channel listens; what it hears goes through the spool to `heard`, or (not `takes`) waits in `spool`."""
         self.ends.clear()
         async with Spool(self.root / "spool.db", self.clock) as spool:
             channel = self.channel(spool)
-            tasks = [asyncio.create_task(channel.listen(spool.publish)), asyncio.create_task(self._receive(spool))]
+            self.spool = spool
+            tasks = [asyncio.create_task(channel.listen(spool.publish))]
+            if takes:
+                tasks.append(asyncio.create_task(self._receive(spool)))
             for task in tasks:
                 task.add_done_callback(self._ended)
             gateway, before = self.discord.gateway, len(self.discord.gateway.identifies)

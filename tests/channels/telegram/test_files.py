@@ -135,7 +135,8 @@ async def test_a_file_that_is_too_large_is_answered_at_once(scene: Scene, told_s
 
     assert "film.mkv" in answer.text
     assert most in answer.text
-    assert heard.text == "summarize this\n[a file came with this, film.mkv, and could not be had]"
+    assert heard.text == "summarize this\n[a file came with this and could not be had]"
+    assert heard.quotes == (Quote("[file: film.mkv]", how="card"),)
     assert heard.files == ()
 
 
@@ -258,7 +259,8 @@ async def test_what_can_be_had_of_an_album_is_heard_the_rest_is_told(scene: Scen
     async with scene.listening():
         heard, told = await scene.hears(), await scene.says()
 
-    assert heard.text == "[1/2] one\n[2/2] two\n[a file came with this, film.mkv, and could not be had]"
+    assert heard.text == "[1/2] one\n[2/2] two\n[a file came with this and could not be had]"
+    assert heard.quotes == (Quote("[file: film.mkv]", how="card"),)
     assert len(heard.files) == 1
     assert "film.mkv" in told.text
 

@@ -1,7 +1,5 @@
 """What people write arrives: whose it is, whether it is for the bot, and what came along."""
 
-from typing import Any
-
 import pytest
 
 from nanobot.authority import Role, Scope
@@ -202,40 +200,6 @@ async def test_two_edits_in_the_same_second_are_two(scene: Scene) -> None:
 
     assert [one.text, two.text] == ["buy milk", "buy oat milk"]
     assert one.id != two.id
-
-
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        (
-            {"sticker": {"emoji": "😀", "set_name": "Cats", "type": "regular", "width": 1, "height": 1,
-                         "is_animated": False, "is_video": False, "file_id": "s", "file_unique_id": "s"}},
-            "[sticker 😀 from the set Cats]",
-        ),
-        ({"location": {"latitude": 52.5, "longitude": 13.25}}, "[location: 52.500000, 13.250000]"),
-        (
-            {"venue": {"title": "Café", "address": "Mill Lane", "location": {"latitude": 1.0, "longitude": 2.0}},
-             "location": {"latitude": 1.0, "longitude": 2.0}},
-            "[place: Café, Mill Lane, 1.000000, 2.000000]",
-        ),
-        ({"contact": {"phone_number": "+49 30 1", "first_name": "Zoe"}}, "[contact: Zoe, +49 30 1]"),
-        (
-            {"poll": {"id": "1", "question": "Tea?", "total_voter_count": 0, "is_closed": False, "is_anonymous": True,
-                      "type": "regular", "allows_multiple_answers": False, "allows_revoting": False,
-                      "members_only": False,
-                      "options": [{"persistent_id": "a", "text": "yes", "voter_count": 0},
-                                  {"persistent_id": "b", "text": "no", "voter_count": 0}]}},
-            "[poll: Tea? — yes / no]",
-        ),
-        ({"dice": {"emoji": "🎲", "value": 4}}, "[dice 🎲: 4]"),
-    ],
-    ids=["sticker", "location", "venue", "contact", "poll", "dice"],
-)  # fmt: skip
-async def test_what_is_not_text_comes_in_words(scene: Scene, content: dict[str, Any], text: str) -> None:
-    scene.owner().sends(**content)
-
-    async with scene.listening():
-        assert (await scene.hears()).text == text
 
 
 async def test_what_nobody_says_makes_no_turn(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:

@@ -265,10 +265,10 @@ async def test_what_fails_while_it_is_written_down_is_brought_again(scene: Scene
             await self.looked.wait()
             return False
 
-        async def is_welcome(self, raw: object) -> bool:
+        async def to_keep(self, raw: object) -> object:
             self.looked.set()
             await asyncio.sleep(0.01)
-            return True
+            return raw
 
     async with PendingUpdates(Failing(), scene.spool, scene.clock) as pending:  # type: ignore[arg-type]
         pending.begin({"update_id": 7}, patient=False)
