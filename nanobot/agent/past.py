@@ -13,7 +13,7 @@ class Past:
 
     `is_first`: the message began the turn, others joined it. `is_open`: neither answered nor ended.
     `answer` is how it was answered, whole or cut off. `cut_short` are the tools that the end of a process interrupted
-    while they may have been at work.
+    while they may have been at work. `scope` is that in which it was said.
     """
 
     turn: str
@@ -21,6 +21,7 @@ class Past:
     is_open: bool
     answer: Message | None
     cut_short: Sequence[str] = ()
+    scope: str | None = None
 
 
 def past_of(inbound: str, messages: Sequence[Message], ended: set[str]) -> Past | None:
@@ -34,7 +35,7 @@ def past_of(inbound: str, messages: Sequence[Message], ended: set[str]) -> Past 
     answer = lines[-1] if is_said and not is_half else None
     is_last = messages[-1].turn == turn
     is_open = answer is None and turn not in ended and is_last
-    return Past(turn, lines[0].inbound == inbound, is_open, answer, _cut_short(lines))
+    return Past(turn, lines[0].inbound == inbound, is_open, answer, _cut_short(lines), lines[0].scope)
 
 
 def _cut_short(lines: Sequence[Message]) -> Sequence[str]:

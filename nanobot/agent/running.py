@@ -72,12 +72,19 @@ class RunningTurn:
     async def begin(self) -> Past | None:
         """Open the conversation, and record the message that the turn answers.
 
-        If that was done in a process that ended, returns how far the turn came; an open one goes on under its id.
+        If that was done in a process that ended, returns how far the turn came; an open one goes on under its id. It
+        does not go on in another memory: whoever speaks in another one by now begins anew in that.
         """
         first = self._turn.inbound[0]
         self._conversation = await self._conversations.open(self._turn.address.session_key)
         past = self._conversation.past(first.id) if self._turn.again else None
         if past is None:
+            await self._archive.enter(self._conversation, first.authority.scope)
+            self._begun = True
+            await self.hear(first)
+        elif past.is_first and past.is_open and past.scope not in (None, first.authority.scope.name):
+            await self._conversation.reopen(past.turn)
+            await self._conversation.end(past.turn, "interrupted")
             await self._archive.enter(self._conversation, first.authority.scope)
             self._begun = True
             await self.hear(first)

@@ -3,7 +3,7 @@
 import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from nanobot.authority import Authority, Origin, Role, Scope
@@ -11,6 +11,7 @@ from nanobot.errors import StoreError
 from nanobot.i18n import say
 from nanobot.messages import Address, OutboundMessage, Sender
 from nanobot.people.people import People, Served
+from nanobot.people.standing import authority_of
 from nanobot.ports import Clock
 
 log = logging.getLogger(__name__)
@@ -113,7 +114,7 @@ class Access:
         if not contact.is_bot:
             await self._remember_name(contact)
         if not contact.groups:
-            return Admission(self._alone(contact, role))
+            return Admission(self._authority(contact, role, None))
         return await self._in_group(contact, role)
 
     def hears(self, contact: Contact) -> bool:
@@ -141,15 +142,13 @@ class Access:
             return Role.MEMBER if contact.groups and self._people.may_bot(channel, who) else Role.GUEST
         return self._people.role(channel, who)
 
-    def _alone(self, contact: Contact, role: Role) -> Authority:
-        if role is Role.OWNER:
-            return Authority(role, Scope.owner(), Origin.OWNER)
-        return Authority(
-            role, Scope.person(*self._people.first(contact.address.channel, contact.sender.id)), Origin.PERSON
-        )
+    def _authority(self, contact: Contact, role: Role, group: Scope | None) -> Authority:
+        authority = authority_of(self._people, contact.address.channel, contact.sender.id, role, group)
+        return replace(authority, origin=Origin.QUOTED) if contact.is_bot else authority  # no person says it
 
     async def _in_group(self, contact: Contact, role: Role) -> Admission | None:
-        authority = _in_group(contact, role)
+        scope = Scope.group(contact.address.channel, contact.address.chat)  # also where its server was let in
+        authority = self._authority(contact, role, scope)
         served = self._people.served(contact.address.channel, contact.groups)
         if role is Role.OWNER and contact.meant == "command" and _ADMITTING.match(contact.text.lstrip()):
             return Admission(authority)
@@ -235,14 +234,6 @@ class _Lately:
         self._done[what] = self._clock.monotonic()
         while len(self._done) > _MOST_KNOWN:
             del self._done[next(iter(self._done))]
-
-
-def _in_group(contact: Contact, role: Role) -> Authority:
-    """The scope is that of the chat, also where its server was let in: each chat keeps to itself."""
-    origin = Origin.OWNER if role is Role.OWNER else Origin.PERSON
-    if contact.is_bot:  # no person says what a bot does
-        origin = Origin.QUOTED
-    return Authority(role, Scope.group(contact.address.channel, contact.address.chat), origin)
 
 
 def _is_heard(contact: Contact, served: Served) -> bool:

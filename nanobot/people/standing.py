@@ -1,4 +1,4 @@
-"""What somebody may do now, who was let in when they wrote."""
+"""What somebody may do, and what is left of that when their message has waited."""
 
 import logging
 from dataclasses import replace
@@ -13,21 +13,29 @@ TERMINAL = "cli"
 """The channel of the terminal: who types there is at the machine, and no list says who they are."""
 
 
-def as_of_now(people: People, message: InboundMessage) -> InboundMessage | None:
-    """A message that has waited, with no more authority than its sender has by now; None if they may not talk.
+def authority_of(people: People, channel: str, user_id: str, role: Role, group: Scope | None) -> Authority:
+    """What somebody with this role may do, in a group's scope, or (None) alone with the bot."""
+    if role is Role.OWNER:
+        return Authority(role, group or Scope.owner(), Origin.OWNER)
+    return Authority(role, group or Scope.person(*people.first(channel, user_id)), Origin.PERSON)
 
-    Nothing is raised: what somebody wrote before they were made an owner is a member's. Raises StoreError.
+
+def as_of_now(people: People, message: InboundMessage) -> InboundMessage | None:
+    """A message that has waited, with the authority that its sender has by now; None if they may not talk.
+
+    Role and memory are those of now, whatever they were when it was written.
     """
-    said, where = message.authority, message.address
+    said, where, who = message.authority, message.address, message.sender.id
     if where.channel == TERMINAL:
         return message
-    role = people.role(where.channel, message.sender.id)
-    if role is Role.GUEST and said.scope.is_group and people.may_bot(where.channel, message.sender.id):
-        role = Role.MEMBER
+    role, group = people.role(where.channel, who), said.scope if said.scope.is_group else None
+    is_bot = said.origin is Origin.QUOTED or role is Role.GUEST
+    if is_bot:  # a bot is never more than a member of a group
+        role = Role.MEMBER if group and people.may_bot(where.channel, who) else Role.GUEST
     if role is Role.GUEST:
         log.info("%s: message %s is dropped: its sender may not talk any more", where.session_key, message.id)
         return None
-    if role.rank <= said.role.rank:
-        return message
-    own = Scope.person(*people.first(where.channel, message.sender.id))
-    return replace(message, authority=Authority(role, said.scope if said.scope.is_group else own, Origin.PERSON))
+    authority = authority_of(people, where.channel, who, role, group)
+    if said.origin is Origin.QUOTED:
+        authority = replace(authority, origin=Origin.QUOTED)
+    return message if authority == said else replace(message, authority=authority)
