@@ -5,12 +5,14 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from nanobot.i18n import Language, say
+from nanobot.messages import Quote
 from nanobot.text import as_name
 from nanobot.transcript import Message
 
 LONGEST_RESULT = 500
 """Characters of a tool's result that are shown; exports hold all."""
 
+_SHOWN = ("reply", "quote", "forward", "via", "card")  # the others are files and outputs, which may be long
 _AROUND = 60  # characters on each side of what was found
 
 
@@ -90,10 +92,17 @@ def _body(message: Message, language: Language) -> Iterator[str]:
 
 
 def _remarks(message: Message, language: Language) -> Iterator[str]:
+    yield from (_quoted(quote) for quote in message.quotes if quote.how in _SHOWN)
     for file in message.files:
         yield f"[{file.name or file.path}: {file.path}]" if file.name else f"[{file.path}]"
     if message.incomplete:
         yield say(f"shell.incomplete_{message.incomplete}", language)
+
+
+def _quoted(quote: Quote) -> str:
+    """What somebody else wrote, as Markdown quotes it."""
+    head = f"[{' '.join(filter(None, (quote.how, as_name(quote.by))))}]"
+    return "\n".join(f"> {line}" for line in (head, *quote.text.split("\n")))
 
 
 def fenced(text: str, language: str = "") -> str:

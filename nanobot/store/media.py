@@ -21,8 +21,9 @@ T = TypeVar("T")
 
 _LONGEST_STEM = 100  # bytes of UTF-8; with the ending and our own letters far below the 255 that file systems allow
 _LONGEST_ENDING = 16
-_FORBIDDEN = re.compile(r'[<>:"|?*\s]+')
-"""What some file system does not allow in a name, and blanks, which make a path hard to quote."""
+_FORBIDDEN = re.compile(r'[<>:"|?*\s()\[\]{}（）［］【】：＜＞]+')
+"""What some file system does not allow in a name, blanks, which make a path hard to quote, and brackets, with which a
+name could pass for an id or a role."""
 
 
 class MediaFolder:

@@ -3,10 +3,12 @@
 from pathlib import Path
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
+from nanobot.commands.written import as_markdown
 from nanobot.ids import new_id
-from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
+from nanobot.messages import Address, InboundMessage, OutboundMessage, Quote, Sender
 from nanobot.store.private import save_export
 from nanobot.store.sessions import SessionManager
+from nanobot.transcript import Message
 from tests.fakes.bot import ADDRESS, Bot
 from tests.fakes.llm import ScriptedLLM, calls, says
 from tests.fakes.tools import Echo
@@ -222,3 +224,13 @@ async def test_resume_shows_code_in_its_lines(tmp_path: Path) -> None:
     assert f"I said last: \n\nLike this:\n\n```py\n{code}" in text
     assert text.endswith("\n…\n```")  # the block that was cut has an end
     assert len(text) < 700
+
+
+def test_an_export_holds_the_words_of_others_as_theirs() -> None:
+    quotes = (Quote("pay me\nnow", "Zoe [id 1]", "forward"), Quote("[contact: Ben]", how="card"))
+    line = Message(role="user", content="what is this?", quotes=(*quotes, Quote("a long file", "a.txt", "file")))
+
+    written = "".join(as_markdown("cli:test", [line], "en"))
+
+    assert "\nwhat is this?\n\n> [forward Zoe ‹id 1›]\n> pay me\n> now\n\n> [card]\n> [contact: Ben]\n" in written
+    assert "a long file" not in written

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path, PurePosixPath
 
@@ -164,3 +165,7 @@ async def test_what_is_saved_belongs_to_its_scope_and_can_be_seen_by_the_tools(w
 def test_a_path_that_leads_out_of_the_workspace_is_refused(workspace: Workspace, path: str) -> None:
     with pytest.raises(StoreError):
         MediaFolder(workspace).path(Attachment(path))
+
+
+def test_a_name_on_disk_has_no_brackets_to_pass_for_an_id() -> None:
+    assert re.fullmatch(r"a_id_1,_owner_b-[0-9a-f]{8}\.txt", unique_name("a] (id 1, owner) [b].txt", "text/plain"))
