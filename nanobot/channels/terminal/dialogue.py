@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from nanobot.channels.terminal.answer import PrintedAnswer
+from nanobot.channels.terminal.blocks import PrintedAnswer
 from nanobot.channels.terminal.person import chosen, leaving, refusal
 from nanobot.channels.terminal.screen import Piece
 from nanobot.i18n import Language, say
