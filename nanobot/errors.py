@@ -6,6 +6,7 @@ NanobotError
 ├── WorkspaceError  for the person at the start: the workspace cannot be used (held by another, not writable)
 ├── StoreError      something could not be written or read; nothing that was there before is lost
 ├── VersionError    the history of memory could not do it; its kind chooses the sentence a person reads
+├── PairingError    somebody, or a group, was not let in or shown out; its kind chooses the sentence
 ├── ToolError       for the model: its text becomes the tool's result
 ├── PromptTooBigError  the files in the prompt leave no room for the conversation; for the person who edits them
 └── LLMError        the model gave no answer, after retries; its kind chooses the sentence a person reads
@@ -41,6 +42,21 @@ LLMErrorKind = Literal[
 NEAR = "near"
 
 WeightsFault = Literal["gone", "unreadable", "not_gguf", "truncated", "architecture", "memory"]
+
+PairingTrouble = Literal[
+    "wrong_code",  # there is no such code
+    "expired_code",  # there was, and its time is over
+    "locked",  # too many wrong codes were tried
+    "owner_by_machine",  # owners are not made and unmade over chat
+    "not_paired",  # nobody of this id was let in by pairing
+    "not_admitted",  # no owner has let this group in
+    "link_locked",  # they typed too many wrong codes to be linked by
+    "wrong_link",  # no code to be linked by is like this
+    "link_owner",  # owners share one memory and have nothing to link
+    "linked_already",  # they are the same person already
+    "not_linked",  # they are linked to nobody
+    "configured",  # the configuration says so, and pairing cannot change that
+]
 
 VersionErrorKind = Literal[
     "missing",  # there is no git on this machine
@@ -205,3 +221,11 @@ _YAML_ADVICE = (
 def yaml_advice(problem: str) -> str:
     """What to write, in place of a YAML parser's words about a mistake; its words if the mistake is a rare one."""
     return next((advice for words, advice in _YAML_ADVICE if words in problem), problem)
+
+
+class PairingError(NanobotError):
+    """It was not done; the kind chooses the sentence that a person reads."""
+
+    def __init__(self, kind: PairingTrouble) -> None:
+        super().__init__(kind)
+        self.kind: PairingTrouble = kind

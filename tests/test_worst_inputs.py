@@ -6,7 +6,9 @@ The limit of processor time is a guard against hanging, far above what a slow ma
 import multiprocessing
 import resource
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -22,6 +24,25 @@ TALK = ("if a, ", "when you ", "always ", "remember that ", "forget ", "记住",
 DAYS = ("on monday ", "3 days ago ", "next week ", "上周二", "下个月", "三天前", "1月", "1/", "2026-")
 FENCES = ("```a\nb\n```\n\nc\n\n", "```a\nb\n", "~~~\n", "```\n{", "```" + " " * 50 + "\nx\n", "{\n", "\n", "`")
 KEYS = ("-----BEGIN PRIVATE KEY-----\n", "-----BEGIN A PRIVATE KEY-----\nAb3d" + "Ef5h" * 8 + "\n", "-----END A-----\n")
+BLOCKS = ("<context>", "</context>", "<context", "<episodes></context>", "<function=a", "<function=a>",
+          "<invoke name='a'>", "<arg_key>", "a<arg_key>b</arg_key>", "<arg_key>a</arg_key><arg_value>b",
+          "<think>", "< ", "<")  # fmt: skip
+NAMES = (
+    "(",
+    "]",
+    "\u202e",
+    "a\u0301\u0301\u0301",
+    "\u200d",
+    "👨\u200d",
+    "🏴\U000e0067",
+    "\uff21",
+    "\u2028",
+    "<|",
+    "[INST",
+    "ﬁ",
+)
+PLACES = ("@", "@a ", "@a/b", '@"a', "@<1> ", "[[a", "[[a]]", "http://", "www.a.", "a.b/c ", "\\", "'", '"')
+LINES = ("a\n", "\n", "ab\n", "a\r\n", "\r\n", "\t a\n", "~~~\n", "a b\n", "- a\n", "abab", "aB\n")
 HEADS = ("[", "{", "- ", "- a\n", "? ", "a: b\n", "&a [*a, ", "'", '"', "| ", "!!a ", "key: [a, b]\n", "\t", "#")
 PASTES = (
     "<", "</a>", "<a>\n", "<a href='", "<|", "[", "[]", "{", '{"a":', '["a","', '"', '\\"', '"a', "“", "„a", "„”“",
@@ -115,6 +136,81 @@ def _expressions(text: str) -> object:
     return _compiled(GrepArguments("(a|aa)+$|(.*)*x")).search(text)
 
 
+def _names(text: str) -> object:
+    from nanobot.text import as_name, as_speaker, canonical, cleaned, escaped, is_treacherous, narrow
+
+    return [read(text) for read in (as_name, as_speaker, canonical, cleaned, escaped, is_treacherous, narrow)]
+
+
+def _mentioned(text: str) -> object:
+    from nanobot.channels.terminal.mentions import mentions
+    from nanobot.memory.note import make_note
+    from nanobot.ports import Document, Frontmatter
+
+    note = make_note("a.md", Document(text), Frontmatter({}, text, ""), None)
+    return list(mentions(text, Path("/nonexistent"))), note.links
+
+
+def _answers(text: str) -> object:
+    from nanobot.commands.router import _COMMAND
+    from nanobot.i18n.consent import consent, leaves, picked
+    from nanobot.tools.allowlist import AllowList
+
+    allowed = AllowList(["ls", "git status"]).words(f"ls -{text[:8_000]}", Path("/w"), Path("/w"))
+    return consent(text), leaves(text), picked(["Yes", "No"], text), _COMMAND.match(f"/{text}"), allowed
+
+
+def _calls_as_text(text: str) -> object:
+    from nanobot.llm import calls
+
+    forms = (calls._TAGGED, calls._INVOKED, calls._KEY_AND_VALUE)
+    return [form.findall(text) for form in forms], calls._KEYED.match(text)
+
+
+def _minutes(text: str) -> object:
+    from nanobot.memory.minutes import _without_remembered
+
+    return _without_remembered(text)
+
+
+def _shown(text: str) -> object:
+    from nanobot.tools import shown
+
+    return shown.fenced(text), shown.code(text), shown.one_line(text), shown.visible(text), shown.name(text)
+
+
+def _edited(text: str) -> object:
+    from nanobot.errors import ToolError
+    from nanobot.tools.edit import replace
+
+    half = text[: len(text) // 2]
+    for old in (f"{half}x", f"{half.upper()}x\n", f" {half} ", half, text[:10], "abab" * 40 + "\n"):
+        with suppress(ToolError):
+            replace(text, old, "new", everywhere=True, newline="\n")
+    return None
+
+
+def _differences(text: str) -> object:
+    from nanobot.tools.writing import _changes
+
+    lines = text.split("\n")
+    cycled = [str(number * number % 149) for number in range(len(text) // 4)]  # no line is rare, none is frequent
+    return _changes(lines, lines[::-1]), _changes(cycled, cycled[7:] + lines), _changes(lines, [*lines, "x"])
+
+
+def _patterns(text: str) -> object:
+    from nanobot.errors import ToolError
+    from nanobot.tools import schema
+    from nanobot.tools.search import FindArguments, GrepArguments, matches
+
+    with suppress(ToolError):
+        wanted = schema.parse({"pattern": text}, FindArguments)
+        matches(PurePosixPath("/".join(["a" * 200] * 20)), wanted.pattern)
+    with suppress(ToolError):
+        _ = schema.parse({"pattern": text, "files": text}, GrepArguments)
+    return None
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     ("parse", "pieces"),
@@ -132,6 +228,15 @@ def _expressions(text: str) -> object:
         (_discord, MARKS),
         (_pasted, (*PASTES, *MARKS, *WORDS)),
         (_expressions, WORDS),
+        (_names, (*NAMES, *WORDS)),
+        (_mentioned, (*PLACES, *MARKS)),
+        (_answers, (*WORDS, *PLACES)),
+        (_calls_as_text, BLOCKS),
+        (_minutes, BLOCKS),
+        (_shown, (*MARKS, *NAMES)),
+        (_edited, (*LINES, *FENCES)),
+        (_differences, LINES),
+        (_patterns, ("*", "*a", "**/", "?", "[a", "[!a]", "a/", "{a,")),
     ],
 )
 def test_the_worst_text_is_read_in_linear_time(

@@ -7,12 +7,12 @@ from typing import get_args
 
 from nanobot.authority import Role
 from nanobot.commands.router import Answer, Call, Command
+from nanobot.errors import PairingError
 from nanobot.i18n import Language, say
 from nanobot.messages import Address, OutboundMessage
 from nanobot.people.links import VALID
 from nanobot.people.people import MACHINE, People
 from nanobot.people.standing import TERMINAL
-from nanobot.people.trouble import PairingError
 from nanobot.ports.people import Listening
 from nanobot.text import as_name
 

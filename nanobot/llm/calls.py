@@ -37,15 +37,17 @@ _BEHIND_NAME = (
 )
 _NAMED = re.compile(rf"(?:function\s*<｜tool▁sep｜>)?([\w.:/-]+)\s*{_BEHIND_NAME}(?={{)", re.IGNORECASE)
 _HARMONY = re.compile(r"<\|(?:start|channel)\|>[^{]*?\bto=([\w.:/-]+)[^{]*?<\|message\|>\s*(?={)")
-_TAGGED = re.compile(r"<function=([^>\s]+)>(.*?)(?:</function>|\Z)", re.DOTALL)
+_TAGGED = re.compile(r"<function=([^<>\s]+)>(.*?)(?:</function>|\Z)", re.DOTALL)
 _INVOKED = re.compile(r"<(?:｜DSML｜)?invoke name=[\"']([^\"']+)[\"']>(.*?)(?:</(?:｜DSML｜)?invoke>|\Z)", re.DOTALL)
 _PARAMETER = re.compile(
     r"<parameter=([^>\s]+)>(.*?)</parameter>"
     r"|<(?:｜DSML｜)?parameter name=[\"']([^\"']+)[\"'][^>]*>(.*?)</(?:｜DSML｜)?parameter>",
     re.DOTALL,
 )
-_KEYED = re.compile(r"([\w.:/-]+)\s*((?:<arg_key>.*?</arg_key>\s*<arg_value>.*?</arg_value>\s*)+|\Z)", re.DOTALL)
-_KEY_AND_VALUE = re.compile(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
+_KEY = r"<arg_key>((?:(?!</?arg_key>).)*)</arg_key>\s*"
+_VALUE = r"<arg_value>((?:(?!<arg_key>|</arg_value>).)*)</arg_value>"
+_KEY_AND_VALUE = re.compile(_KEY + _VALUE, re.DOTALL)
+_KEYED = re.compile(rf"([\w.:/-]+)\s*((?:{_KEY}{_VALUE}\s*)+|\Z)", re.DOTALL)
 _GEMMA = re.compile(r"call:([\w.:/-]+)(?={)")
 _GEMMA_QUOTE = '<|"|>'
 _GEMMA_KEY = re.compile(r"([{,]\s*)([A-Za-z_]\w*)\s*:")

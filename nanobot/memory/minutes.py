@@ -26,10 +26,8 @@ MEMORY_TOOLS = frozenset({"recall"})
 
 LONGEST_NAME = 80
 
-_REMEMBERED = re.compile(
-    r"<\s*(relevant_memories|context|episodes|memory_file|notes_index)\s*>.*?<\s*/\s*\1\s*>",
-    re.DOTALL | re.IGNORECASE,
-)
+_REMEMBERED = re.compile(r"<\s*(/\s*)?(relevant_memories|context|episodes|memory_file|notes_index)\s*>", re.IGNORECASE)
+"""A mark around what was remembered before: where it begins, or with a slash where it ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,23 @@ def _quoted(quote: Quote) -> str:
 
 def _harmless(text: str) -> str:
     """Without secrets, and without what was remembered before; before it is cut, or half a secret would stay."""
-    return redact(_REMEMBERED.sub("", shortened(text, READ))).strip()
+    return redact(_without_remembered(shortened(text, READ))).strip()
+
+
+def _without_remembered(text: str) -> str:
+    """Without what stands between two marks of one kind; a mark that has no other stays."""
+    marks = list(_REMEMBERED.finditer(text))
+    last = {mark[2].lower(): mark.start() for mark in marks if mark[1]}  # where each kind ends for the last time
+    kept, at, inside = [], 0, ""
+    for mark in marks:
+        kind = mark[2].lower()
+        if inside:
+            if mark[1] and kind == inside:
+                at, inside = mark.end(), ""
+        elif not mark[1] and last.get(kind, -1) > mark.start():
+            kept.append(text[at : mark.start()])
+            inside = kind
+    return "".join([*kept, text[at:]])
 
 
 def _says_something(message: Message) -> bool:

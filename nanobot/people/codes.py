@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from nanobot.errors import PairingError
 from nanobot.messages import Sender
 from nanobot.people.rows import row_of
-from nanobot.people.trouble import PairingError
 from nanobot.ports.people import Asking, Book
 
 ALPHABET = "ACDEFGHJKMNPQRTUVWXY3479"

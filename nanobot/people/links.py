@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from nanobot.errors import PairingError
 from nanobot.people.codes import new_code, plain
-from nanobot.people.trouble import PairingError
 from nanobot.ports.people import Book, Link, Linking, WrongLink
 
 VALID = timedelta(minutes=10)

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from nanobot.authority import Role
+from nanobot.errors import PairingError
 from nanobot.messages import Address, Sender
 from nanobot.people import codes, links
 from nanobot.people.rows import row_of, without, without_names
-from nanobot.people.trouble import PairingError
 from nanobot.ports import Clock
 from nanobot.ports.people import Admitted, Asking, Book, Denied, Linking, Listening, Paired, PeopleStore
 from nanobot.uncancelled import to_the_end

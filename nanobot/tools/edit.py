@@ -1,13 +1,17 @@
 """Replacing exact text, and saying why it did not match."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable
 from difflib import get_close_matches
+from heapq import nlargest
+from itertools import pairwise
 
 from nanobot.errors import ToolError
 from nanobot.tools.shown import one_line
 
-_COMPARED = 5_000  # lines looked at for a near miss; comparing is slow
+_COMPARED = 5_000  # lines looked at for a near miss
+_JUDGED = 20  # of them that are compared letter by letter, which is slow
 
 
 def replace(content: str, old: str, new: str, *, everywhere: bool, newline: str) -> tuple[str, list[int]]:
@@ -21,7 +25,7 @@ def replace(content: str, old: str, new: str, *, everywhere: bool, newline: str)
         raise ToolError("old_text is empty. Give the text to replace; write_file makes new files.")
     if old == new:
         raise ToolError("old_text and new_text are the same, there is nothing to change.")
-    found = [match.span() for match in re.finditer("\r?\n".join(map(re.escape, old.split("\n"))), content)]
+    found = _places(content, old)
     if not found:
         raise ToolError(_why_not(content, old))
     lines = [content.count("\n", 0, start) + 1 for start, _ in found[:20]]
@@ -38,6 +42,18 @@ def replace(content: str, old: str, new: str, *, everywhere: bool, newline: str)
     return "".join([*pieces, content[end:]]), lines
 
 
+def _places(content: str, old: str) -> list[tuple[int, int]]:
+    """Where a text stands, by either kind of line end; in linear time, whatever the text."""
+    plain = content.replace("\r\n", "\n")
+    shorter = [match.start() - number for number, match in enumerate(re.finditer("\r\n", content))]  # in `plain`
+    found, at = [], plain.find(old)
+    while at >= 0:
+        end = at + len(old)
+        found.append((at + bisect_left(shorter, at), end + bisect_left(shorter, end)))
+        at = plain.find(old, end)
+    return found
+
+
 def _why_not(content: str, old: str) -> str:
     lines = content.replace("\r\n", "\n").split("\n")
     wanted = old.strip("\n").split("\n")
@@ -50,21 +66,20 @@ def _why_not(content: str, old: str) -> str:
 
 def _differs_in(lines: list[str], wanted: list[str], what: str, alike: Callable[[str], str]) -> str | None:
     """A sentence if the text is there but for one kind of difference."""
-    have, want = [alike(line) for line in lines], [alike(line) for line in wanted]
-    if not any(want):
+    have, want = ("\n".join(["", *map(alike, some), ""]) for some in (lines, wanted))
+    at = have.find(want) if want.strip() else -1
+    if at < 0:
         return None
-    for number in range(len(have) - len(want) + 1):
-        if have[number : number + len(want)] == want:
-            pairs = zip(lines[number:], wanted, strict=False)
-            offset, (line, asked) = next(
-                ((offset, pair) for offset, pair in enumerate(pairs) if pair[0] != pair[1]),
-                (0, (lines[number], wanted[0])),
-            )
-            return (
-                f"old_text is not there, but line {number + offset + 1} differs from it only in {what}: "
-                f"the file has {line[:200]!r}, old_text has {asked[:200]!r}."
-            )
-    return None
+    number = have.count("\n", 0, at)
+    pairs = zip(lines[number:], wanted, strict=False)
+    offset, (line, asked) = next(
+        ((offset, pair) for offset, pair in enumerate(pairs) if pair[0] != pair[1]),
+        (0, (lines[number], wanted[0])),
+    )
+    return (
+        f"old_text is not there, but line {number + offset + 1} differs from it only in {what}: "
+        f"the file has {line[:200]!r}, old_text has {asked[:200]!r}."
+    )
 
 
 def _nearest(lines: list[str], wanted: list[str]) -> str:
@@ -77,8 +92,19 @@ def _nearest(lines: list[str], wanted: list[str]) -> str:
         )
     words = set(re.findall(r"\w+", key))
     some = lines if len(lines) <= _COMPARED else [line for line in lines if words & set(re.findall(r"\w+", line))]
-    near = get_close_matches(key[:500], [line[:500] for line in some[:_COMPARED]], n=1)
+    pairs = _pairs(key[:500])
+    likely = nlargest(_JUDGED, (line[:500] for line in some[:_COMPARED]), key=lambda line: _share(_pairs(line), pairs))
+    near = get_close_matches(key[:500], likely, n=1)
     if not near:
         return "old_text is not there, nor anything like it. Read the file again."
     number = next(number for number, line in enumerate(lines, 1) if line[:500] == near[0])
     return f"old_text is not there. Nearest is line {number}: {near[0][:200]!r}. Read it again and copy it exactly."
+
+
+def _pairs(line: str) -> frozenset[str]:
+    """The letters of a line, two by two."""
+    return frozenset(map("".join, pairwise(line)))
+
+
+def _share(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / (len(one | other) or 1)

@@ -27,6 +27,7 @@ _SECONDS = 10.0
 _MAX_FOUND = 500
 _MAX_MATCHES = 200
 _LINE = 300  # characters of a matching line that are shown
+_LONGEST = 1_000  # characters of a pattern
 _EXPRESSION_MEMORY = 8 << 20  # bytes that a compiled expression may take
 
 _Path = Annotated[str, msgspec.Meta(description="The folder, relative to the workspace")]
@@ -37,14 +38,21 @@ class ListArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class FindArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pattern: Annotated[str, msgspec.Meta(description="*.md for a name in any folder, or a path such as src/**/*.py")]
+    pattern: Annotated[
+        str,
+        msgspec.Meta(max_length=_LONGEST, description="*.md for a name in any folder, or a path such as src/**/*.py"),
+    ]
     path: _Path = "."
 
 
 class GrepArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pattern: Annotated[str, msgspec.Meta(description="A regular expression (RE2), looked for in each line")]
+    pattern: Annotated[
+        str, msgspec.Meta(max_length=_LONGEST, description="A regular expression (RE2), looked for in each line")
+    ]
     path: Annotated[str, msgspec.Meta(description="The folder or file, relative to the workspace")] = "."
-    files: Annotated[str, msgspec.Meta(description="Only in files whose name or path matches, such as *.md")] = "**"
+    files: Annotated[
+        str, msgspec.Meta(max_length=_LONGEST, description="Only in files whose name or path matches, such as *.md")
+    ] = "**"
     ignore_case: Annotated[bool, msgspec.Meta(description="Whether capital letters do not count")] = False
 
 

@@ -1,9 +1,11 @@
 """Writing and editing files."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
@@ -36,6 +38,8 @@ Raises VersionError `conflict` if the file is not as the edit says that it was.
 """
 
 _UTF8 = Text("", "utf-8")
+_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
+_COMPARED = 1_000  # lines that are compared with each other: the time for that can grow with their square
 _NOT_TEXT = "{name} is not a text file, it cannot be edited."
 
 
@@ -252,4 +256,24 @@ def _lines_lost(draft: Draft) -> int:
 
 def _preview(draft: Draft) -> str:
     """The change, line by line and to the letter; "" if no line is another one."""
-    return "\n".join(list(unified_diff(_lines(draft.before), _lines(draft.after), n=1, lineterm=""))[2:])
+    return "\n".join(_changes(_lines(draft.before), _lines(draft.after)))
+
+
+def _changes(before: list[str], after: list[str]) -> Sequence[str]:
+    """What becomes of what; where much lies between the first change and the last, all of that at once."""
+    shorter = min(len(before), len(after))
+    head = next((at for at in range(shorter) if before[at] != after[at]), shorter)
+    tail = next((at for at in range(shorter - head) if before[-1 - at] != after[-1 - at]), shorter - head)
+    old, new = before[head : len(before) - tail], after[head : len(after) - tail]
+    if max(len(old), len(new)) <= _COMPARED:
+        above, below = max(0, head - 1), max(0, tail - 1)  # with a line of what stays
+        old, new = before[above : len(before) - below], after[above : len(after) - below]
+        rows = list(unified_diff(old, new, n=1, lineterm=""))[2:]
+        return [_HUNK.sub(partial(_lower, above), row) for row in rows]
+    where = f"@@ -{head + 1},{len(old)} +{head + 1},{len(new)} @@"
+    return [where, *(f"-{line}" for line in old), *(f"+{line}" for line in new)]
+
+
+def _lower(lines: int, hunk: re.Match[str]) -> str:
+    """The head of a hunk, so many lines further down."""
+    return re.sub(r"(?<=[-+])\d+", lambda number: str(int(number[0]) + lines), hunk[0])

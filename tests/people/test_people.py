@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.authority import Role
-from nanobot.errors import StoreError
+from nanobot.errors import PairingError, StoreError
 from nanobot.messages import Address, Sender
 from nanobot.people.codes import ALPHABET, LENGTH, MOST_ASKING, MOST_WRONG
 from nanobot.people.people import MACHINE, Configured, People
-from nanobot.people.trouble import PairingError
 from nanobot.ports.people import Asking
 from nanobot.store.people import PeopleFile
 from nanobot.workspace import Workspace

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import stat
 import threading
 from pathlib import Path, PurePosixPath
@@ -14,7 +15,7 @@ from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.errors import ToolError
 from nanobot.ports import Caller, Edit
 from nanobot.tools.disk import MAX_FILE, Disk
-from nanobot.tools.edit import replace
+from nanobot.tools.edit import _places, replace
 from nanobot.tools.paths import Sandbox
 from nanobot.workspace import Workspace
 from tests.tools.desk import ADA, IN_GROUP, OWNER, TERMINAL, Desk
@@ -200,6 +201,31 @@ async def test_what_is_no_text_is_shown_as_well(desk: Desk, before: str | bytes,
     desk.person.answers = ["once"]
     await desk.call("write_file", path="AGENTS.md", content=after)
     assert seen in desk.person.questions[0]
+
+
+async def test_a_change_far_down_is_shown_with_its_true_place(desk: Desk) -> None:
+    lines = [f"rule {number}" for number in range(5_000)]
+    desk.put("AGENTS.md", "\n".join(lines) + "\n")
+    desk.person.answers = ["once"]
+    await desk.call("edit_file", path="AGENTS.md", old_text="rule 3000\n", new_text="rule 3000a\nrule 3000b\n")
+    assert (
+        "@@ -3000,3 +3000,4 @@\n rule 2999\n-rule 3000\n+rule 3000a\n+rule 3000b\n rule 3001"
+        in desk.person.questions[0]
+    )
+
+
+async def test_where_very_much_changes_all_of_it_is_shown_old_and_new(desk: Desk) -> None:
+    desk.put("AGENTS.md", "same\n" + "a\n" * 1_500 + "end\n")
+    desk.person.answers = ["all", "once"]
+    await desk.call("write_file", path="AGENTS.md", content="same\n" + "b\n" * 1_400 + "end\n")
+    whole = desk.person.questions[-1]
+    assert "@@ -2,1500 +2,1400 @@\n" + "-a\n" * 1_500 + "+b\n" * 1_400 in whole + "\n"
+
+
+@given(st.text(alphabet="ab\r\n", max_size=30), st.text(alphabet="ab\n", min_size=1, max_size=4))
+def test_a_text_is_found_wherever_an_expression_would_find_it(content: str, old: str) -> None:
+    expression = "\r?\n".join(map(re.escape, old.split("\n")))
+    assert _places(content, old) == [match.span() for match in re.finditer(expression, content)]
 
 
 async def test_more_than_a_person_reads_is_not_asked_about(desk: Desk) -> None:
