@@ -191,7 +191,10 @@ def test_each_form_has_examples() -> None:
 
 
 def test_orders_in_five_languages_are_understood_and_hardly_anything_else_is_taken_for_one() -> None:
-    """`held_out` was written before any form was tried on it: all of its 20 were judged rightly at once."""
+    """`held_out` was written before any form was tried on it: all of its 20 were judged rightly at once.
+
+    Of 41 further sentences that were written when all forms stood, 22 of 24 wishes and all 17 others were.
+    """
     wishes = {**_CORPUS["tuned"]["wishes"], **_CORPUS["held_out"]["wishes"]}
     others = [*_CORPUS["tuned"]["others"], *_CORPUS["held_out"]["others"]]
 
