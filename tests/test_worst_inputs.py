@@ -130,6 +130,17 @@ def _pasted(text: str) -> object:
     return own_part(text), own_part(text.replace("\n", " ")), own_part(f'“ " [ {{ < „ {text} ” "')
 
 
+def _terminal(text: str) -> object:
+    from io import StringIO
+
+    from rich.console import Console
+
+    from nanobot.channels.terminal.markdown import Rendered
+
+    Console(file=(shown := StringIO()), width=60).print(Rendered(text[:30_000]), crop=False)
+    return shown
+
+
 def _expressions(text: str) -> object:
     from nanobot.tools.search import GrepArguments, _compiled
 
@@ -227,6 +238,7 @@ def _patterns(text: str) -> object:
         (_telegram, MARKS),
         (_discord, MARKS),
         (_pasted, (*PASTES, *MARKS, *WORDS)),
+        pytest.param(_terminal, MARKS, marks=pytest.mark.slow),
         (_expressions, WORDS),
         (_names, (*NAMES, *WORDS)),
         (_mentioned, (*PLACES, *MARKS)),
