@@ -17,7 +17,7 @@ from nanobot.agent.turn import Turn
 from nanobot.authority import Role
 from nanobot.commands.edits import Edits
 from nanobot.commands.offers import Offers
-from nanobot.commands.router import Answer, Call, Command, Router, notice, parse
+from nanobot.commands.router import Answer, Call, Command, FollowUp, Router, notice, parse
 from nanobot.commands.wishes import in_command
 from nanobot.errors import NanobotError, StoreError
 from nanobot.i18n import Language, language_of, say
@@ -255,10 +255,33 @@ class Dispatcher:
                 work.turn.restart()  # what was shown of its answer is said anew
 
     async def _finish(self, work: _Work, answer: OutboundMessage | None) -> None:
+        follow_up = await self._follow_up(work)
+        if answer and follow_up:
+            answer = replace(answer, question=follow_up.message.text)
         await self._bus.finish(work.messages, answer)
         if work.told and answer:
             self._offers.made(work.messages[0], work.told, answer.id)
         work.ended()
+        if follow_up:
+            await self._ask(follow_up, work.messages[0])
+
+    async def _follow_up(self, work: _Work) -> FollowUp | None:
+        """What is to be asked after a turn. What cannot be read now is asked about at the next start."""
+        if work.turn is None:
+            return None
+        try:
+            return await self._router.after_turn(work.turn.id, work.messages[0])
+        except StoreError as error:
+            log.warning("turn %s: what it proposes is not asked about: %s", work.turn.id, error)
+            return None
+
+    async def _ask(self, follow_up: FollowUp, message: InboundMessage) -> None:
+        try:
+            await self._bus.send(follow_up.message)
+            self._offers.made(message, follow_up.answer, follow_up.message.id)
+            await follow_up.sent()
+        except StoreError as error:
+            log.warning("%s: a question waits for the next start: %s", message.address, error)
 
     async def _joining(self, turn: Turn, *, edits_only: bool = False) -> InboundMessage | None:
         """The next message of the same person that is to join the turn; none behind a command of theirs.

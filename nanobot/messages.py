@@ -46,6 +46,11 @@ class Attachment:
     def is_picture(self) -> bool:
         return self.mime.startswith("image/")
 
+    @property
+    def is_sound(self) -> bool:
+        """Of which a model reads what was spoken, as words of the message."""
+        return self.mime.startswith("audio/")
+
 
 @dataclass(frozen=True, slots=True)
 class Button:
@@ -125,7 +130,8 @@ class OutboundMessage:
     `settles` is the id of a question that is over: its buttons go, and the text says in a word or two what came of it.
     `clears` means that nothing is said: the previews of `turn` go, which belong to a process that has ended. Where the
     platform does not let them go, the text stands in their place.
-    `goes_to` is the key of the conversation with which the terminal goes on in which that was asked for.
+    `goes_to` is the key of the conversation with which the terminal goes on in which that was asked for. `question`
+    is the text of one that comes right after it, for who does not wait for that.
     """
 
     id: str
@@ -141,6 +147,7 @@ class OutboundMessage:
     settles: str | None = None
     clears: bool = False
     goes_to: str = ""
+    question: str = ""
 
     @property
     def holds_up_a_turn(self) -> bool:

@@ -46,7 +46,8 @@ class Message:
     `quotes` came along with a user's words and are shown in `context`. `corrects` is the `inbound`
     of an earlier message of which this is the new wording. `retries` is an earlier turn in whose place
     this one stands: that one is kept, and not replayed any more. `reminded` is the least trusted origin of the
-    memories that `context` shows. `to_bot` is False for what was said in a group to others.
+    memories that `context` shows, `recalled` that of those among them that no file of memory holds. `to_bot` is
+    False for what was said in a group to others.
 
     `extra` holds the fields that the endpoint sent beside an answer and that the protocol does not know: its
     reasoning, signatures. They are shown to nobody, and go back to that `endpoint` alone.
@@ -60,6 +61,7 @@ class Message:
     origin: Origin | None = None
     context: str | None = None
     reminded: Origin | None = None
+    recalled: Origin | None = None
     sender: Sender | None = None
     scope: str | None = None
     inbound: str | None = None

@@ -123,7 +123,9 @@ class Agent:
     async def _answer(self, run: RunningTurn, loop: Loop, turn: Turn) -> OutboundMessage:
         wish = remember_request(turn.inbound[0].text) if run.room.model.compact else None
         if wish:
-            remembered = await self._shelves.of(turn.scope).facts.remember(wish, Asked.in_turn(turn.caller))
+            remembered = await self._shelves.of(turn.scope).facts.remember(
+                wish, replace(Asked.in_turn(turn.caller), name=turn.inbound[0].sender.name)
+            )
             return await run.answer_ourselves(remembered.told(turn.language), done=remembered.done)
         try:
             return await run.answered(await loop.run(run))

@@ -103,7 +103,7 @@ class RunningTurn:
         self._turn.usage += reminder.usage or Usage()
         blocks = [reminder.text, "" if compact else self._context.runtime(message)]
         context = "\n".join(filter(None, blocks)) or None
-        await self.record(replace(heard(message, context), reminded=reminder.origin))
+        await self.record(replace(heard(message, context), reminded=reminder.origin, recalled=reminder.recalled))
 
     async def messages(self) -> Sequence[Message]:
         model, tokens = self.room.model, self.room.tokens

@@ -53,8 +53,8 @@ def build_agent(ground: Ground, keep: Keep, conversations: Conversations, questi
 def _tools(ground: Ground, keep: Keep, questions: Questions) -> Sequence[Tool]:
     tools, memory = ground.config.tools, keep.memory
     rules = tools.exec
-    changes, mask = ToolChanges(memory.keeping, read_frontmatter), Mask(secrets_here(ground.config, os.environ))
-    approval = Approval(questions)
+    changes = ToolChanges(memory.keeping, memory.proposals, read_frontmatter)
+    approval, mask = Approval(questions), Mask(secrets_here(ground.config, os.environ))
     if ground.people:
         ground.people.on_standing.append(approval.take_back)
     own: Sequence[Tool] = [
@@ -62,7 +62,9 @@ def _tools(ground: Ground, keep: Keep, questions: Questions) -> Sequence[Tool]:
             Sandbox(ground.workspace, tools.allowed_dirs, ground.home.closed),
             approval=approval,
             exec_policy=ExecPolicy(owner=rules.owner, member=rules.member, allow=rules.allow, timeout=rules.timeout),
-            remembering=Remembering(changes.objection, memory.shelves.written, changes.keep, changes.needs_yes),
+            remembering=Remembering(
+                changes.judge, memory.shelves.written, changes.keep, changes.propose, changes.staged
+            ),
             file_lock=memory.files,
             mask=mask,
         ),

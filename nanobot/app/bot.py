@@ -20,6 +20,7 @@ from nanobot.commands.dream import dream_at_shell
 from nanobot.commands.forget import Forgetting, forget_at_shell
 from nanobot.commands.memory_shell import MemoryShell
 from nanobot.commands.pair import Asker, Pairing
+from nanobot.commands.proposals import ProposalQuestions
 from nanobot.commands.router import Command, Router
 from nanobot.commands.session import Lines
 from nanobot.config import EMBEDDED
@@ -48,6 +49,7 @@ class Bot:
     shell: MemoryShell
     about_memory: Lines
     """How what is remembered is doing: its history, Dream."""
+    questions: ProposalQuestions
 
     @property
     def commands(self) -> Sequence[Command]:
@@ -103,7 +105,16 @@ def build_bot(
         steer=config.agent.while_busy == "steer",
     )
     return Bot(
-        ground.workspace, agent, dispatcher, said.router, languages, keep, forgetting, said.shell, said.about_memory
+        ground.workspace,
+        agent,
+        dispatcher,
+        said.router,
+        languages,
+        keep,
+        forgetting,
+        said.shell,
+        said.about_memory,
+        said.questions,
     )
 
 

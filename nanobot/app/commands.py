@@ -18,6 +18,7 @@ from nanobot.commands.dream import dream_command, dream_lines
 from nanobot.commands.forget import Forgetting, forget_command, forget_lines
 from nanobot.commands.memory import View, memory_command, remember_command
 from nanobot.commands.memory_shell import MemoryShell
+from nanobot.commands.proposals import ProposalQuestions, proposal_commands, proposal_lines
 from nanobot.commands.recall import recall_command, recall_lines
 from nanobot.commands.router import Command, Router
 from nanobot.commands.session import (
@@ -32,15 +33,18 @@ from nanobot.commands.session import (
 )
 from nanobot.store.media import MediaFolder
 from nanobot.store.private import save_export
+from nanobot.tools.writing import change_shown
 
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """What is typed in a conversation, and at the shell; `about_memory` says how what is remembered is doing."""
+    """What is typed in a conversation, and at the shell; `about_memory` says how what is remembered is doing,
+    `questions` are put about changes that wait for a yes."""
 
     router: Router
     shell: MemoryShell
     about_memory: Lines
+    questions: ProposalQuestions
 
 
 def build_commands(
@@ -58,7 +62,9 @@ def build_commands(
         forget_lines(forgetting),
         dream_lines(keep.dream, keep.next_dream),
         recall_lines(lambda: keep.memories.trouble),
+        proposal_lines(memory.proposals),
     )
+    questions = ProposalQuestions(memory.proposals, change_shown, keep.sessions)
     view = View(memory.shelves, keep.documents, ground.config.memory.budget.memory, about_memory)
     listing = Listing(keep.sessions, ground.clock)
     listed = [
@@ -77,7 +83,8 @@ def build_commands(
         recall_command(keep.memories),
         dream_command(keep.dream, send, keep.archive.now),
         forget_command(forgetting, send),
+        *proposal_commands(questions),
         *memory.commands,
         *further,
     ]
-    return Commands(Router([help_command(listed), *listed]), memory.shell(view), about_memory)
+    return Commands(Router([help_command(listed), *listed]), memory.shell(view), about_memory, questions)

@@ -171,6 +171,7 @@ class Gateway:
         await self._settle_questions()
         await self._clear_previews()
         await self._tell_of_set_aside()
+        await self._bot.questions.go_on(self._spool.send, lambda _: True, tells=False)
 
     async def _end_left_over(self) -> None:
         """End the commands of the process before this one; in the answer of the turn that goes on, it is told."""

@@ -62,7 +62,7 @@ def build_keep(ground: Ground) -> Keep:
         return schedule.next(DREAM)
 
     records = Records(sessions, episodes, ground.is_beside)
-    memory = build_memory(config, workspace, clock, documents, records, is_dreaming, archive.consolidator.passage)
+    memory = build_memory(config, workspace, clock, documents, records, is_dreaming, archive)
     mind = build_mind(config, models, archive.background, next_dream)
     stores = Stores(episodes, sessions, memory.versions, book)
     dream = build_dream(config, clock, mind, stores, memory.shelves, memories.refresh)

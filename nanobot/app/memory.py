@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from threading import Lock
 
+from nanobot.agent.archive import Archive
 from nanobot.commands.history import History, IsDreaming, history_commands
 from nanobot.commands.history_state import HistoryState
 from nanobot.commands.history_words import told
@@ -17,7 +18,6 @@ from nanobot.config import Config
 from nanobot.errors import StoreError, ToolError, VersionError
 from nanobot.memory.commits import by_hand
 from nanobot.memory.keeping import Keeping
-from nanobot.memory.passage import Passage
 from nanobot.memory.proposals import Proposals, WorkspaceFiles
 from nanobot.memory.provenance import Provenance
 from nanobot.memory.reverting import Reverting
@@ -78,13 +78,13 @@ def build_memory(
     documents: Documents,
     records: Records,
     is_dreaming: IsDreaming,
-    passage: Passage,
+    archive: Archive,
 ) -> Remembered:
-    """`is_dreaming`: whether memory is being changed from past conversations now; `passage`: for who erases, alone."""
-    files = Lock()
+    """`is_dreaming`: whether memory is being changed from past conversations now."""
+    files, passage = Lock(), archive.consolidator.passage
     kept, opened = (VersionsBeside, MemoryBeside) if records.is_beside else (GitVersions, MemoryFolder)
     versions = kept(workspace, WithoutIndex(), clock, by_hand, files)
-    keeping = Keeping(versions, records.sessions)
+    keeping = Keeping(versions, records.sessions, archive.recollection.origin)
     shelves = Shelves(
         workspace,
         lambda path: opened(path, documents, files),

@@ -119,6 +119,7 @@ class App:
             try:
                 await go_on(self._bot.forgetting, self._bus, workspace)
                 await self._recover(address, owed, has_ended=bool(await end_left_over(workspace.state)))
+                await self._bot.questions.go_on(self._bus.send, lambda to: to == address and not once, tells=True)
                 if not once:
                     model = models.get(address.session_key)[0]
                     Thread(target=model.warm, name="warm", daemon=True).start()  # leaving does not wait for it

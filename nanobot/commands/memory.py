@@ -90,7 +90,13 @@ def remember_command(shelves: Shelves) -> Command:
     async def handle(call: Call) -> Answer:
         message = call.message
         facts = shelves.of(message.authority.scope).facts
-        asked = Asked(message.address.session_key, message.authority, message=message.id)
+        asked = Asked(
+            message.address.session_key,
+            message.authority,
+            message=message.id,
+            person=message.sender.id,
+            name=message.sender.name,
+        )
         fact = remember_request(call.argument) or call.argument  # who types "/remember remember that …" means the same
         remembered = await facts.remember(fact, asked)
         return Answer(remembered.told(call.language), failed=not remembered.done)

@@ -45,6 +45,15 @@ class Answer:
     goes_to: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """A question that follows on the answer of a turn, as it is sent and as it is answered; `sent` notes that it is."""
+
+    message: OutboundMessage
+    answer: Answer
+    sent: Callable[[], Awaitable[None]]
+
+
 Handler = Callable[[Call], Awaitable[Answer]]
 
 
@@ -58,7 +67,8 @@ class Command:
     more than elsewhere: `role_in_group`.
 
     `asked_before` gives the command that a yes may stand for where a process before this one has asked, "" if it has
-    not. `has_done` says whether a message that comes again was dealt with when this process started.
+    not. `has_done` says whether a message that comes again was dealt with when this process started. `after_turn` gives
+    what is asked when a turn, by its id, has answered a message.
 
     `in_terminal_only`: chat platforms have ways of their own to do that.
     """
@@ -73,6 +83,7 @@ class Command:
     role_in_group: Role = Role.MEMBER
     asked_before: Callable[[InboundMessage], Awaitable[str]] | None = None
     has_done: Callable[[InboundMessage], bool] | None = None
+    after_turn: Callable[[str, InboundMessage], Awaitable[FollowUp | None]] | None = None
     in_terminal_only: bool = False
 
     def may(self, authority: Authority) -> bool:
@@ -112,6 +123,11 @@ class Router:
         is_answer = message.to_bot and consent(message.text) and not (message.files or message.corrects)
         asking = [each.asked_before for each in self.commands if each.asked_before and is_answer]
         return next(filter(None, [await asked(message) for asked in asking]), "")
+
+    async def after_turn(self, turn: str, message: InboundMessage) -> FollowUp | None:
+        """What is asked when a turn has answered a message; None if nothing is."""
+        asking = [each.after_turn for each in self.commands if each.after_turn]
+        return next(filter(None, [await asked(turn, message) for asked in asking]), None)
 
     def suggestion(self, name: str) -> str | None:
         """The command that was probably meant."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from nanobot.authority import Origin
+from nanobot.authority import Role
 from nanobot.errors import VersionError
 from nanobot.i18n import Language, language_of, say
 from nanobot.memory.commits import Commit, Operation
@@ -14,10 +14,9 @@ from nanobot.memory.index import lines_of, newline_of, split, without_index
 from nanobot.memory.keeping import Asked, Keeping
 from nanobot.memory.markdown import headings
 from nanobot.memory.notebook import Notebook
-from nanobot.memory.rules import is_order
 from nanobot.memory.secrets import SecretKind, refusal
 from nanobot.ports import Clock, Edit, MemoryStore
-from nanobot.text import cleaned
+from nanobot.text import as_name, cleaned
 
 HEADINGS: Mapping[Language, str] = {"en": "Remembered", "zh": "记住的事"}
 """Of the section where facts stand that nobody gave a section of their own, in the language of its first one."""
@@ -25,7 +24,7 @@ HEADINGS: Mapping[Language, str] = {"en": "Remembered", "zh": "记住的事"}
 MOST = 2000
 """Characters of one fact; more is a note."""
 
-Outcome = Literal["saved", "known", "secret", "order", "too_long", "nothing"]
+Outcome = Literal["saved", "known", "secret", "too_long", "nothing"]
 
 _TRIES = 5
 
@@ -40,7 +39,6 @@ class Remembered:
     saved     `line` stands in MEMORY.md now; `in_view` is False if the file is too long for the prompt to reach it
     known     it was there already, as `line`
     secret    refused: the text holds a secret of this kind
-    order     refused: it tells the bot what to do, and somebody but the owner may be behind it
     too_long  refused: longer than MOST characters
     nothing   there was nothing in it
     """
@@ -78,25 +76,19 @@ class Facts:
         self._keeping = keeping
 
     async def remember(self, text: str, asked: Asked) -> Remembered:
-        """Save a fact as a line of MEMORY.md, unless it is a secret or an order of somebody but the owner.
+        """Save a fact as a line of MEMORY.md, unless it is a secret. Raises StoreError; then nothing changed.
 
-        Raises StoreError; then nothing changed.
+        In the memory of a group it says who said so, unless that is an owner.
         """
         if len(text.strip()) > MOST:  # first, since the guard takes its time over a long text
             return Remembered("too_long")
         fact = await asyncio.to_thread(_fact, text)
         if isinstance(fact, Remembered):
             return fact
-        if not await self._may_say(text, asked):
-            return Remembered("order")
+        fact = _by(asked, fact)
         if self._keeping and (remembered := await self._keep(fact, asked, self._keeping)):
             return remembered
         return await asyncio.to_thread(self._save, fact)
-
-    async def _may_say(self, text: str, asked: Asked) -> bool:
-        if self._keeping is None:
-            return asked.authority.origin is Origin.OWNER or not await asyncio.to_thread(is_order, text)
-        return await self._keeping.may_say(text, asked)
 
     async def _keep(self, fact: str, asked: Asked, keeping: Keeping) -> Remembered | None:
         """Save it as a version of its own; None if that cannot be done."""
@@ -155,6 +147,13 @@ def _fact(text: str) -> str | Remembered:
     if secret := refusal(text) or refusal(fact):  # lines may hide a secret, and may make one
         return Remembered("secret", secret=secret)
     return fact
+
+
+def _by(asked: Asked, fact: str) -> str:
+    """A fact with who said it, where several speak and it is not an owner."""
+    if not asked.authority.scope.is_group or asked.authority.role is Role.OWNER:
+        return fact
+    return f"{as_name(asked.name) or asked.person or '?'}: {fact}"
 
 
 def _memory(data: bytes | None) -> str | None:

@@ -37,7 +37,7 @@ LASTS = timedelta(days=30)
 """For which a proposal waits."""
 
 _TRIES = 5
-_MOST_LINES = 20_000  # of a file: comparing takes long
+_MOST_LINES = 500  # that are compared with each other: that takes its time
 _LETTERS, _DIGITS = "ABCDEFGHJKMNPQRSTVWXYZ", "23456789"
 
 
@@ -60,11 +60,12 @@ class Decision:
     rejected  nothing was changed, and the proposal is gone
     unfit     nothing was changed: the files have changed since, and `left` does not fit in any more (lines as in a
               diff, by path). `anew` is what is left of the proposal, None if nothing is.
+    made_before  the same, when somebody had said yes earlier
     over      there is no such proposal (any more)
     not_yours somebody else has to decide
     """
 
-    outcome: Literal["made", "rejected", "unfit", "over", "not_yours"]
+    outcome: Literal["made", "made_before", "rejected", "unfit", "over", "not_yours"]
     proposal: ProposedChange | None = None
     left: Mapping[str, Sequence[str]] = field(default_factory=dict)
     anew: ProposedChange | None = None
@@ -169,8 +170,11 @@ class Proposals:
         """
         async with self._deciding, self._passage.passing():
             found = await self._find(name)
-            if found is None or not _may_decide(authority, found):
-                return Decision("not_yours" if found else "over", found)
+            if found is None:
+                is_made = await self._keeping.has_made(name.upper(), authority.scope.name)
+                return Decision("made_before" if is_made else "over")
+            if not _may_decide(authority, found):
+                return Decision("not_yours", found)
             return await self._carry_out(found, by)
 
     async def reject(self, name: str, authority: Authority) -> Decision:
@@ -191,7 +195,7 @@ class Proposals:
 
     async def _carry_out(self, proposal: ProposedChange, by: str) -> Decision:
         """From the mark that somebody agreed on, the change is made: now, or after a crash; and only once."""
-        if proposal.agreed and await self._is_made(proposal):
+        if proposal.agreed and await self._keeping.has_made(proposal.id, proposal.scope):
             await self._drop(proposal)
             return Decision("made", proposal)
         agreed = replace(proposal, agreed=by)
@@ -231,10 +235,6 @@ class Proposals:
             if not (is_kept and path in versioned):
                 await asyncio.to_thread(self._files.replace, path, edit)
         await asyncio.to_thread(self._shelves.of(Scope(proposal.scope)).notebook.update)
-
-    async def _is_made(self, proposal: ProposedChange) -> bool:
-        """Whether a version says that it is this one. Without a history, the files themselves show it."""
-        return await self._keeping.has_made(proposal.id, list(proposal.edits))
 
     async def _ask_anew(
         self, proposal: ProposedChange, edits: Mapping[str, Edit], left: Mapping[str, Sequence[str]]
@@ -351,8 +351,6 @@ def put_in(edit: Edit, now: bytes | None) -> Fit:
     if edit.before is None or edit.after is None or now is None or b"\0" in edit.before + edit.after + now:
         return Fit(now, changed_lines(edit))
     base = _lines(edit.before)
-    if len(base) > _MOST_LINES:
-        return Fit(now, changed_lines(edit))
     mine, theirs = _changes(base, _lines(edit.after)), _changes(base, _lines(now))
     mine = [left for one in mine if (left := _without_known(one, theirs))]
     fitting = [one for one in mine if not any(one.meets(other) for other in theirs)]
@@ -399,8 +397,15 @@ def _without_known(change: _Change, others: Sequence[_Change]) -> _Change | None
 
 
 def _changes(base: Sequence[bytes], lines: Sequence[bytes]) -> Sequence[_Change]:
-    steps = SequenceMatcher(None, base, lines, autojunk=False).get_opcodes()
-    return [_Change(start, stop, lines[i:j]) for tag, start, stop, i, j in steps if tag != "equal"]
+    """What becomes of what; where much lies between the first change and the last, all of that at once."""
+    shorter = min(len(base), len(lines))
+    head = next((at for at in range(shorter) if base[at] != lines[at]), shorter)
+    tail = next((at for at in range(shorter - head) if base[-1 - at] != lines[-1 - at]), shorter - head)
+    old, new = base[head : len(base) - tail], lines[head : len(lines) - tail]
+    if max(len(old), len(new)) > _MOST_LINES:
+        return [_Change(head, head + len(old), new)]
+    steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [_Change(head + start, head + stop, new[i:j]) for tag, start, stop, i, j in steps if tag != "equal"]
 
 
 def _lines(data: bytes) -> Sequence[bytes]:

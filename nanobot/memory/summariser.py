@@ -5,9 +5,8 @@ from functools import partial
 
 from nanobot.errors import LLMError
 from nanobot.memory.minutes import Entry, numbered
-from nanobot.memory.quiet import Quiet
 from nanobot.memory.section import fenced, prompt
-from nanobot.memory.slot import Slot
+from nanobot.memory.slot import Quiet, Slot
 from nanobot.memory.summary import Summary, read_summary
 from nanobot.ports import LLM, Request
 from nanobot.tokens import TokenEstimator

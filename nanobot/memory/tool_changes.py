@@ -2,79 +2,73 @@
 
 import asyncio
 import re
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 
+from nanobot.authority import least
 from nanobot.memory.commits import Commit
+from nanobot.memory.facts import bare
 from nanobot.memory.index import without_index
 from nanobot.memory.keeping import Asked, Keeping
 from nanobot.memory.markdown import without_comments
 from nanobot.memory.operations import operations
 from nanobot.memory.own_words import is_said
-from nanobot.memory.rules import is_order
+from nanobot.memory.proposals import Proposals
 from nanobot.memory.secrets import refusal
-from nanobot.ports import Caller, Edit, ReadFrontmatter
+from nanobot.ports import Caller, Edit, Judgement, ReadFrontmatter
 from nanobot.text import canonical, decode, is_treacherous
-from nanobot.workspace import scope_of
+from nanobot.workspace import is_guarded, is_remembered, scope_of
+
+_FIXED = ("MEMORY.md", "USER.md")
 
 MOST = 2_000_000
 """Characters of a change: it takes a second or so to look through a hundred thousand."""
 
-_SOUL = "soul.md"
-_NO_OWNERS_WORD = (
-    "{what}, and that takes the owner's own word alone, while this turn has other people's words or a file, a page or "
-    "a quote in it. {instead} Tell the user why, and that the owner can say it themself in a private chat, in a "
-    "message of its own, or edit the file."
-)
-
 
 class ToolChanges:
-    """Keeps each as a version that names the messages of the turn in which it was made."""
+    """Judges each, and keeps it as a version that names the messages of its turn, or as a proposal."""
 
-    def __init__(self, keeping: Keeping, read_frontmatter: ReadFrontmatter) -> None:
+    def __init__(self, keeping: Keeping, proposals: Proposals, read_frontmatter: ReadFrontmatter) -> None:
         self._keeping = keeping
+        self._proposals = proposals
         self._read_frontmatter = read_frontmatter
 
-    async def objection(self, path: PurePosixPath, edit: Edit, caller: Caller) -> str | None:
-        """Say why a change of a file that is remembered must not be made, for the model that tried; None if it may.
+    async def judge(self, path: PurePosixPath, edit: Edit, caller: Caller) -> Judgement:
+        """Say whether a change of a file that prompts carry may be made.
 
-        What tells the bot what to do is refused wherever somebody but the owner may be behind it.
+        Where the model has read anything that is not the person's own words, it takes a yes: it may be the idea of a
+        page or of a forward. Lines that the person says in this very turn are theirs; what they tell the bot to do
+        where the model follows it takes a yes anyway.
         """
+        if is_remembered(path) and (reason := await asyncio.to_thread(self._reason, path, edit)):
+            return Judgement("refuse", reason)
+        grounds = await self._keeping.grounds(Asked.in_turn(caller))
+        if grounds.others is None:
+            return Judgement("write")
+        if edit.after and decode(edit.after) is None:
+            return Judgement("refuse", "it is no text, so that nobody could say yes to it.")
+        is_own = not is_guarded(path) and await asyncio.to_thread(_only_brings, path, edit, grounds.own_words)
+        return Judgement("write" if is_own else "propose")
+
+    async def propose(self, path: PurePosixPath, edit: Edit, caller: Caller) -> str:
+        """Let a change wait for a yes; why that cannot be, "" if it is done. Raises StoreError."""
+        grounds = await self._keeping.grounds(Asked.in_turn(caller))
+        origin = least(grounds.origin, *([grounds.others] if grounds.others else []))
+        return await self._proposals.stage(path, edit, caller, origin, grounds.messages)
+
+    async def staged(self, caller: Caller) -> Mapping[str, Edit]:
+        """What the caller's turn has proposed until now, by path. Raises StoreError."""
+        proposal = await self._proposals.of_turn(caller.turn)
+        return proposal.edits if proposal else {}
+
+    def _reason(self, path: PurePosixPath, edit: Edit) -> str | None:
+        """Why something must not be remembered, for the model that tried; None if it may."""
         if edit.after and decode(edit.after) is None:
             return "it would be no text any more. Write it as plain text."
-        unseen, added = await asyncio.to_thread(self._added, path, edit)
+        unseen, added = self._added(path, edit)
         if len(added) > MOST:
             return f"that is too much to be remembered at once: {len(added):,} characters, the limit is {MOST:,}."
-        if reason := await asyncio.to_thread(objection, added, unseen=unseen):
-            return reason
-        is_soul = str(path).casefold() == _SOUL
-        asked = Asked.in_turn(caller)
-        if is_soul:
-            if (await self._keeping.grounds(asked)).may_order:
-                return None
-            return _NO_OWNERS_WORD.format(what="it says how you are to behave", instead="Leave it as it is.")
-        if path.suffix.casefold() != ".md" or await self._keeping.may_say(added, asked):
-            return None
-        return _NO_OWNERS_WORD.format(
-            what="the new text holds a standing instruction for you",
-            instead="Leave the instruction out and write the rest, as facts.",
-        )
-
-    async def needs_yes(self, path: PurePosixPath, edit: Edit, caller: Caller) -> bool:
-        """Whether an owner must say yes to this before it is written, although nothing is to be said against it.
-
-        What tells the bot what to do may be the idea of a page or a forward that earlier turns brought up and the
-        model still reads, unless the owner says it in this very turn.
-        """
-        if path.suffix.casefold() != ".md":
-            return False
-        _, added = await asyncio.to_thread(self._added, path, edit)
-        if not await asyncio.to_thread(is_order, added):
-            return False
-        grounds = await self._keeping.grounds(Asked.in_turn(caller))
-        if not grounds.may_order:  # then it is how a member likes to be answered, or is not written
-            return False
-        name, *lines = added.split("\n") if edit.before is None else ["", *added.split("\n")]
-        return is_order(name) or not all(is_said(line, grounds.own_words) for line in lines)
+        return objection(added, unseen=unseen)
 
     def _added(self, path: PurePosixPath, edit: Edit) -> tuple[bool, str]:
         """Compare what a prompt would show of the file before and after; return whether new lines hold what cannot
@@ -100,6 +94,22 @@ class ToolChanges:
             turn=caller.turn,
         )
         return await self._keeping.keep({str(path): edit}, commit)
+
+
+def _only_brings(path: PurePosixPath, edit: Edit, own_words: str) -> bool:
+    """Whether all that a change does is to add lines that somebody has said, and to leave the others where they are."""
+    old = iter(_raw_lines(edit.before))
+    expected, brought = next(old, None), []
+    for line in _raw_lines(edit.after):
+        if line == expected:
+            expected = next(old, None)
+        else:
+            brought.append(line)
+    if expected is not None and any(line.strip() for line in (expected, *old)):
+        return False
+    if edit.before is None and path.name not in _FIXED:
+        brought.append(re.sub(r"[\W_]+", " ", path.stem))  # the index of notes, and so the prompt, shows it
+    return all(is_said(bare(line), own_words) for line in brought if re.search(r"\w", line))
 
 
 def shown_lines(path: PurePosixPath, data: bytes | None, read_frontmatter: ReadFrontmatter) -> list[str]:

@@ -7,7 +7,7 @@ from nanobot.ports.erasable import Erasable, Found, Meant, Piece, Transcripts
 from nanobot.ports.media import Media, Transcriber
 from nanobot.ports.memory import Document, Documents, Frontmatter, MemoryStore, ReadFrontmatter
 from nanobot.ports.models import LLM, Lacking, ModelInfo, Reply, Request, Stream, ToolSpec
-from nanobot.ports.proposals import ProposalStore, ProposedChange
+from nanobot.ports.proposals import Judgement, ProposalStore, ProposedChange
 from nanobot.ports.recall import (
     EVERYWHERE,
     Embedder,
@@ -76,6 +76,7 @@ __all__ = [
     "HandEdits",
     "Hit",
     "JobTimes",
+    "Judgement",
     "Lacking",
     "Meant",
     "Media",

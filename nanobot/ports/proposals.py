@@ -46,6 +46,22 @@ class ProposedChange:
     agreed: str = ""
 
 
+Verdict = Literal["write", "propose", "refuse"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Whether a change of a file that prompts carry may be made, for whoever would make it.
+
+    write    at once, or as its place demands
+    propose  not before somebody has said yes
+    refuse   never; `reason` says why, for the model that tried
+    """
+
+    verdict: Verdict
+    reason: str = ""
+
+
 class ProposalStore(Protocol):
     """Keeps them, over a restart, too. All methods raise StoreError."""
 

@@ -36,6 +36,11 @@ class Said:
     text: str
     words: str
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether a file of memory holds it: it was let in there before."""
+        return self.source in ("note", "memory")
+
 
 @dataclass(frozen=True, slots=True)
 class Within:

@@ -1,6 +1,7 @@
 """Changes that wait for a yes, on disk."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,8 @@ from nanobot.ports import Edit, ProposedChange
 from nanobot.store.erasing.swapped import remove
 from nanobot.store.state import read_state, write_state
 from nanobot.uncancelled import to_the_end
+
+_log = logging.getLogger(__name__)
 
 
 class _Row(msgspec.Struct):
@@ -40,6 +43,7 @@ class ProposalsFile:
         after = edit(before)
         if list(after) == list(before):
             return
+        _log.debug("%d proposals are to be kept", len(after))
         try:
             if after:
                 write_state(self._path, [msgspec.to_builtins(_row(proposal)) for proposal in after])
@@ -47,6 +51,7 @@ class ProposalsFile:
                 remove(self._path)
         except OSError as error:
             raise StoreError(f"{self._path} could not be written: {error.strerror or error}") from error
+        _log.debug("%d proposals are kept", len(after))
 
     def _read(self) -> Sequence[ProposedChange]:
         return [_proposal(row) for row in read_state(self._path, list[_Row], [])]

@@ -21,6 +21,44 @@ _END, _LINES_OF_AN_END = 1_000, 20  # of the beginning, and of the end, of what 
 
 
 @dataclass(frozen=True)
+class ShownText:
+    """A text that a person is asked about, to the letter; `language` as a code block names it."""
+
+    text: str
+    language: str
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is more than can be seen at a glance."""
+        return len(self._seen) > _AT_ONCE or self._seen.count("\n") >= _LINES_AT_ONCE
+
+    def whole(self, language: Language) -> str:
+        """All of it, in Markdown."""
+        what = shown.fenced(self.text, self.language)
+        lines = self._seen.split("\n")
+        if max(map(len, lines)) > _NEVER_BROKEN:  # no platform says where it breaks a line
+            what = f"{what}\n\n{say('tools.lines', language, count=len(lines))}"
+        return self._with_remark(what, language)
+
+    def ends(self, language: Language) -> str:
+        """Its beginning and its end, and how long it is."""
+        lines = self._seen.split("\n")
+        head = "\n".join(lines[:_LINES_OF_AN_END])[:_END]
+        tail = "\n".join(lines[-_LINES_OF_AN_END:])[-_END:]
+        length = {"characters": f"{len(self._seen):,}", "lines": f"{len(lines):,}"}
+        left_out = say("tools.left_out", language, count=f"{len(self._seen) - len(head) - len(tail):,}", **length)
+        ends = [shown.fenced(head, self.language), left_out, shown.fenced(tail, self.language)]
+        return self._with_remark("\n\n".join(ends), language)
+
+    @cached_property
+    def _seen(self) -> str:
+        return escaped(self.text)
+
+    def _with_remark(self, what: str, language: Language) -> str:
+        return what if self._seen == self.text else f"{what}\n\n{say('tools.written_out', language)}"
+
+
+@dataclass(frozen=True)
 class ApprovalRequest:
     """What a person is asked to agree to.
 
@@ -42,33 +80,22 @@ class ApprovalRequest:
 
     @property
     def is_long(self) -> bool:
-        return len(self._seen) > _AT_ONCE or self._seen.count("\n") >= _LINES_AT_ONCE
+        return self._shown.is_long
 
     def whole(self, language: Language) -> str:
         """The question, in Markdown, with all that it is about."""
-        lines = self._seen.split("\n")
-        what = shown.fenced(self.what, self.language)
-        if max(map(len, lines)) > _NEVER_BROKEN:  # no platform says where it breaks a line
-            what = f"{what}\n\n{say('tools.lines', language, count=len(lines))}"
-        return self._asked(language, what)
+        return self._asked(language, self._shown.whole(language))
 
     def ends(self, language: Language) -> str:
         """The question with the beginning and the end of what it is about, and how long that is."""
-        lines = self._seen.split("\n")
-        head = "\n".join(lines[:_LINES_OF_AN_END])[:_END]
-        tail = "\n".join(lines[-_LINES_OF_AN_END:])[-_END:]
-        length = {"characters": f"{len(self._seen):,}", "lines": f"{len(lines):,}"}
-        left_out = say("tools.left_out", language, count=f"{len(self._seen) - len(head) - len(tail):,}", **length)
-        what = "\n\n".join([shown.fenced(head, self.language), left_out, shown.fenced(tail, self.language)])
-        return self._asked(language, what).rpartition("\n\n")[0]  # what a yes for the session is for: there is none yet
+        asked = self._asked(language, self._shown.ends(language))
+        return asked.rpartition("\n\n")[0]  # what a yes for the session is for: there is none yet
 
     @cached_property
-    def _seen(self) -> str:
-        return escaped(self.what)
+    def _shown(self) -> ShownText:
+        return ShownText(self.what, self.language)
 
     def _asked(self, language: Language, what: str) -> str:
-        if self._seen != self.what:
-            what = f"{what}\n\n{say('tools.written_out', language)}"
         what = f"{what}\n\n{self.note}" if self.note else what
         return say(self.sentence, language, what=what, path=shown.code(self.path))
 

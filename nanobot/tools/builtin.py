@@ -37,7 +37,7 @@ def builtin_tools(
     spill = Spill(sandbox.workspace, disk, mask=mask)
     writer = Writer(disk, approval, remembering)
     tools: list[Tool] = [
-        ReadFile(disk, mask=mask),
+        ReadFile(disk, remembering.staged, mask=mask),
         WriteFile(writer),
         EditFile(writer),
         ListDir(disk, spill),

@@ -7,16 +7,17 @@ from typing import Annotated
 
 import msgspec
 
-from nanobot.authority import Authority
+from nanobot.authority import Authority, Origin
 from nanobot.errors import ToolError
 from nanobot.i18n import Language, say
 from nanobot.messages import Attachment
-from nanobot.ports import Caller, ToolResult, ToolSpec
+from nanobot.ports import Caller, Edit, ToolResult, ToolSpec
 from nanobot.text import Text, decode
 from nanobot.tools import schema, shown
 from nanobot.tools.disk import Disk
 from nanobot.tools.paths import Place
 from nanobot.tools.spill import HIDDEN, MAX_RESULT, Mask, nothing_hidden
+from nanobot.tools.writing import StagedBy, nothing_staged
 
 _PICTURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -45,9 +46,20 @@ class ReadFile:
         reads_only=True,
     )
 
-    def __init__(self, disk: Disk, *, max_result: int = MAX_RESULT, mask: Mask = nothing_hidden) -> None:
-        """`max_result`: characters of one part. `mask` goes before a cut: half a secret would not be known any more."""
+    def __init__(
+        self,
+        disk: Disk,
+        staged: StagedBy = nothing_staged,
+        *,
+        max_result: int = MAX_RESULT,
+        mask: Mask = nothing_hidden,
+    ) -> None:
+        """`staged`: what the turn has proposed is read as it shall be. `max_result`: characters of one part.
+
+        `mask` goes before a cut: half a secret would not be known any more.
+        """
         self._disk = disk
+        self._staged = staged
         self._max_result = max_result
         self._mask = mask
 
@@ -55,11 +67,13 @@ class ReadFile:
         return say("doing.read", language, what=shown.argument(arguments, "path"))
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
-        return await asyncio.to_thread(self._read, schema.parse(arguments, ReadArguments), caller.authority)
+        wanted, staged = schema.parse(arguments, ReadArguments), await self._staged(caller)
+        return await asyncio.to_thread(self._read, wanted, caller.authority, staged)
 
-    def _read(self, wanted: ReadArguments, authority: Authority) -> ToolResult:
+    def _read(self, wanted: ReadArguments, authority: Authority, staged: Mapping[str, Edit]) -> ToolResult:
         place = self._disk.sandbox.locate(wanted.path, authority)
-        data = self._disk.read(place)
+        is_staged = place.is_in(staged)
+        data = (staged[str(place.inside)].after if is_staged else None) or self._disk.read(place)
         if mime := _picture_type(data):
             return _picture(place, mime, len(data))
         text = decode(data)
@@ -68,7 +82,9 @@ class ReadFile:
         masked = replace(text, content=self._mask(text.content))
         part = _part(place.name, masked, wanted, self._max_result)
         is_hidden = masked != text and part != _part(place.name, text, wanted, self._max_result)
-        return ToolResult(f"{part}\n{HIDDEN}" if is_hidden else part)
+        was_let_in = place.is_carried and not is_staged  # whatever stands in memory was judged when it was written
+        origin = authority.origin if was_let_in else Origin.TOOL
+        return ToolResult(f"{part}\n{HIDDEN}" if is_hidden else part, origin)
 
 
 def _picture_type(data: bytes) -> str | None:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -66,6 +66,15 @@ class Place:
     @property
     def is_remembered(self) -> bool:
         return self.in_workspace and is_remembered(self.inside)
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether prompts may carry what stands here, or the model is told to follow it."""
+        return self.is_remembered or self.is_guarded
+
+    def is_in(self, paths: Container[str]) -> bool:
+        """Whether this is one of some files of the workspace, by their paths there."""
+        return self.in_workspace and str(self.inside) in paths
 
     @property
     def is_versioned(self) -> bool:

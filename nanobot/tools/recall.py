@@ -5,7 +5,7 @@ from typing import Annotated
 
 import msgspec
 
-from nanobot.authority import least
+from nanobot.authority import Origin, Scope, least
 from nanobot.errors import StoreError, ToolError
 from nanobot.i18n import Language, say
 from nanobot.ports import Caller, Hit, Said, Searching, ToolResult, ToolSpec
@@ -59,17 +59,24 @@ class Recall:
         still = f"[{found.unread:.0%} of what was said is not read in yet: there may be more later]"
         notes = [still] if found.unread else []
         if not found.hits:
-            return ToolResult("\n".join(["(nothing)", *notes]))
+            return ToolResult("\n".join(["(nothing)", *notes]), caller.authority.origin)
         rows = _rows(found.hits, self._mask)
         if rows != _rows(found.hits, nothing_hidden):
             notes = [HIDDEN, *notes]
         texts = [said for hit in found.hits for said in (hit.said, *hit.around)]
-        origin = least(*(said.origin for said in texts))
+        origin = least(caller.authority.origin, *(_origin(said, caller.authority.scope) for said in texts))
         return ToolResult("\n\n".join([rows, *notes]), origin)
 
 
 def _rows(hits: Sequence[Hit], mask: Mask) -> str:
     return "\n\n".join(_told(number, hit, mask) for number, hit in enumerate(hits, 1))
+
+
+def _origin(said: Said, scope: Scope) -> Origin:
+    """How far a text can be trusted: what a file of memory holds was let in there; a group's words are anybody's."""
+    if said.is_kept:
+        return Origin.OWNER
+    return least(said.origin, Origin.QUOTED) if scope.is_group else said.origin
 
 
 def _told(number: int, hit: Hit, mask: Mask) -> str:

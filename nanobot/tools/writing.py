@@ -14,19 +14,22 @@ import msgspec
 from nanobot.authority import Authority, Role
 from nanobot.errors import ToolError, VersionError
 from nanobot.i18n import Language, say
-from nanobot.ports import Caller, Edit, ToolResult, ToolSpec
+from nanobot.ports import Caller, Edit, Judgement, ToolResult, ToolSpec
 from nanobot.text import Text, decode, escaped
 from nanobot.tools import schema, shown
-from nanobot.tools.approval import MOST, Approval, ApprovalRequest
+from nanobot.tools.approval import MOST, Approval, ApprovalRequest, ShownText
 from nanobot.tools.disk import MAX_FILE, Disk, changed_meanwhile
 from nanobot.tools.edit import replace
 from nanobot.tools.paths import Place
 
-Guard = Callable[[PurePosixPath, Edit, Caller], Awaitable[str | None]]
-"""Reads a change of a file that is remembered, by its path in the workspace; returns why it must not be, or None."""
+Judge = Callable[[PurePosixPath, Edit, Caller], Awaitable[Judgement]]
+"""Reads a change of a file that prompts carry, by its path in the workspace; says whether it may be made."""
 
-NeedsYes = Callable[[PurePosixPath, Edit, Caller], Awaitable[bool]]
-"""Reads the same; returns whether an owner must say yes to it first, as for what is guarded."""
+Propose = Callable[[PurePosixPath, Edit, Caller], Awaitable[str]]
+"""Lets such a change wait for a yes, durably; returns why that cannot be, "" if it is done."""
+
+StagedBy = Callable[[Caller], Awaitable[Mapping[str, Edit]]]
+"""Returns what the caller's turn has proposed until now, by path in the workspace."""
 
 OnNote = Callable[[Path], str]
 """Told of a file under memory/ that was written; returns its line in the index of notes ("" if it has none)."""
@@ -43,14 +46,19 @@ _COMPARED = 1_000  # lines that are compared with each other: the time for that 
 _NOT_TEXT = "{name} is not a text file, it cannot be edited."
 
 
+async def nothing_staged(_: Caller) -> Mapping[str, Edit]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Remembering:
     """What else belongs to a change of what is remembered; None: nothing does."""
 
-    guard: Guard | None = None
+    judge: Judge | None = None
     on_note: OnNote | None = None
     keep: Keep | None = None
-    needs_yes: NeedsYes | None = None
+    propose: Propose | None = None
+    staged: StagedBy = nothing_staged
 
 
 NOTHING_MORE = Remembering()
@@ -90,28 +98,50 @@ class Writer:
         self._approval = approval
         self._remembering = remembering
 
-    async def carry_out(self, make: Callable[[Authority], Draft], caller: Caller) -> ToolResult:
-        """Make the draft, in a thread, and what it says come true. Raises ToolError; then nothing has changed."""
-        draft = await asyncio.to_thread(make, caller.authority)
+    async def carry_out(self, make: Callable[[Authority, Mapping[str, Edit]], Draft], caller: Caller) -> ToolResult:
+        """Make the draft, in a thread, and what it says come true, or propose it. Raises ToolError; then nothing has
+        changed.
+
+        `make` is told what the turn has proposed until now: it reads such a file as it shall be.
+        """
+        staged = await self._remembering.staged(caller)
+        draft = await asyncio.to_thread(make, caller.authority, staged)
+        place = draft.place
         if len(draft.after) > MAX_FILE:
             raise ToolError(f"That is too much for one file: {len(draft.after):,} bytes, the limit is {MAX_FILE:,}.")
-        if reason := await self._objection(draft, caller):
-            raise ToolError(f"{draft.place.name} was not changed: {reason}")
-        if draft.place.is_guarded or draft.place.is_opened or await self._needs_yes(draft, caller):
+        judgement = await self._judged(draft, caller)
+        if judgement.verdict == "refuse":
+            raise ToolError(f"{place.name} was not changed: {judgement.reason}")
+        if (place.is_guarded or place.is_opened) and caller.authority.role is not Role.OWNER:
+            raise ToolError(f"Only the owner may have {place.name} changed.")
+        if self._remembering.propose and (judgement.verdict == "propose" or place.is_in(staged)):
+            return await self._propose(draft, caller, self._remembering.propose)
+        if place.is_guarded or place.is_opened:
             await self._ask(draft, caller)
         if not await self._is_kept(draft, caller):
-            await asyncio.to_thread(self.disk.replace, draft.place, draft.before, draft.after)
-        line = await asyncio.to_thread(self._index_line, draft.place)
+            await asyncio.to_thread(self.disk.replace, place, draft.before, draft.after)
+        line = await asyncio.to_thread(self._index_line, place)
         done = f"{draft.done} Its line in the index: {line}" if line else draft.done
         return ToolResult(done, caller.authority.origin)  # it tells nothing that the turn did not hold already
 
-    async def _objection(self, draft: Draft, caller: Caller) -> str | None:
-        place, guard = draft.place, self._remembering.guard
-        return await guard(place.inside, draft.edit, caller) if guard and place.is_remembered else None
+    async def _judged(self, draft: Draft, caller: Caller) -> Judgement:
+        judge = self._remembering.judge
+        if judge is None or not draft.place.is_carried:
+            return Judgement("write")
+        return await judge(draft.place.inside, draft.edit, caller)
 
-    async def _needs_yes(self, draft: Draft, caller: Caller) -> bool:
-        place, needs_yes = draft.place, self._remembering.needs_yes
-        return bool(needs_yes and place.is_remembered and await needs_yes(place.inside, draft.edit, caller))
+    async def _propose(self, draft: Draft, caller: Caller, propose: Propose) -> ToolResult:
+        name, scope = draft.place.name, caller.authority.scope
+        if reason := await propose(draft.place.inside, draft.edit, caller):
+            raise ToolError(f"{name} was not changed: {reason}")
+        is_owners = scope.is_group and caller.authority.role is not Role.OWNER
+        who = "an owner of the bot has to say yes" if is_owners else "the user is asked"
+        return ToolResult(
+            f"{name} is not changed yet. Since you have read what is not the user's own words, the change is proposed: "
+            f"all of it is shown to them at the end of your answer, and {who}. You read the file as it would be. Do "
+            "not say that it is done or remembered, do not ask for the yes yourself, and do not try another way.",
+            caller.authority.origin,
+        )
 
     def _index_line(self, place: Place) -> str:
         on_note = self._remembering.on_note
@@ -129,9 +159,7 @@ class Writer:
 
     async def _ask(self, draft: Draft, caller: Caller) -> None:
         name = draft.place.name
-        if caller.authority.role is not Role.OWNER:
-            raise ToolError(f"Only the owner may have {name} changed.")
-        change = await asyncio.to_thread(_preview, draft) or say("tools.only_bytes", caller.language)
+        change = await asyncio.to_thread(preview, draft.edit) or say("tools.only_bytes", caller.language)
         if (length := len(await asyncio.to_thread(escaped, change))) > MOST:
             raise ToolError(
                 f"{name} was not changed: the owner has to read all of it before they say yes, and {length:,} "
@@ -165,12 +193,12 @@ class WriteFile:
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
         wanted = schema.parse(arguments, WriteArguments)
-        return await self._writer.carry_out(lambda authority: self._draft(wanted, authority), caller)
+        return await self._writer.carry_out(lambda authority, staged: self._draft(wanted, authority, staged), caller)
 
-    def _draft(self, wanted: WriteArguments, authority: Authority) -> Draft:
+    def _draft(self, wanted: WriteArguments, authority: Authority, staged: Mapping[str, Edit]) -> Draft:
         disk = self._writer.disk
         place = disk.sandbox.locate(wanted.path, authority)
-        before = disk.read_if_any(place)
+        before = staged[str(place.inside)].after if place.is_in(staged) else disk.read_if_any(place)
         if before is None:
             after = _encoded(_UTF8, wanted.content)
             return Draft(place, before, after, f"{place.name} is a new file: {len(after):,} bytes.")
@@ -195,12 +223,12 @@ class EditFile:
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
         wanted = schema.parse(arguments, EditArguments)
-        return await self._writer.carry_out(lambda authority: self._draft(wanted, authority), caller)
+        return await self._writer.carry_out(lambda authority, staged: self._draft(wanted, authority, staged), caller)
 
-    def _draft(self, wanted: EditArguments, authority: Authority) -> Draft:
+    def _draft(self, wanted: EditArguments, authority: Authority, staged: Mapping[str, Edit]) -> Draft:
         disk = self._writer.disk
         place = disk.sandbox.locate(wanted.path, authority)
-        before = disk.read(place)
+        before = (staged[str(place.inside)].after if place.is_in(staged) else None) or disk.read(place)
         text = decode(before)
         if text is None:
             raise ToolError(_NOT_TEXT.format(name=place.name))
@@ -254,9 +282,9 @@ def _lines_lost(draft: Draft) -> int:
     return 0 if set(before) & set(_lines(draft.after)) else len(before)
 
 
-def _preview(draft: Draft) -> str:
+def preview(edit: Edit) -> str:
     """The change, line by line and to the letter; "" if no line is another one."""
-    return "\n".join(_changes(_lines(draft.before), _lines(draft.after)))
+    return "\n".join(_changes(_lines(edit.before), _lines(edit.after)))
 
 
 def _changes(before: list[str], after: list[str]) -> Sequence[str]:
@@ -277,3 +305,16 @@ def _changes(before: list[str], after: list[str]) -> Sequence[str]:
 def _lower(lines: int, hunk: re.Match[str]) -> str:
     """The head of a hunk, so many lines further down."""
     return re.sub(r"(?<=[-+])\d+", lambda number: str(int(number[0]) + lines), hunk[0])
+
+
+def change_shown(edits: Mapping[str, Edit], language: Language) -> tuple[str, str]:
+    """Changes of files as somebody reads them who is to agree: all, and of what is long the beginning and the end, ""
+    of what is not.
+    """
+    rows: list[str] = []
+    for path, edit in edits.items():
+        kind = "new" if edit.before is None else "gone" if edit.after is None else "changed"
+        rows.append(f"=== {say(f'proposals.file_{kind}', language, path=path)} ===")
+        rows.append(preview(edit) or say("tools.only_bytes", language))
+    text = ShownText("\n".join(rows), "diff")
+    return text.whole(language), text.ends(language) if text.is_long else ""

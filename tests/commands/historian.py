@@ -2,7 +2,9 @@
 
 import re
 from pathlib import Path
+from threading import Lock
 
+from nanobot.app.memory import workspace_files
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.commands.history import History, history_commands
 from nanobot.commands.history_words import told
@@ -11,6 +13,7 @@ from nanobot.commands.router import Answer, Call, Router
 from nanobot.i18n import Language
 from nanobot.memory.keeping import Keeping
 from nanobot.memory.passage import Passage
+from nanobot.memory.proposals import Proposals
 from nanobot.memory.provenance import Provenance
 from nanobot.memory.reverting import Reverting
 from nanobot.memory.shelves import Shelves
@@ -21,6 +24,7 @@ from nanobot.ports import Version
 from nanobot.store.documents import CachedDocuments
 from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.memory_folder import MemoryFolder
+from nanobot.store.proposals import ProposalsFile
 from nanobot.workspace import Workspace
 from tests.memory.dream.bedroom import OWNER, Bedroom
 
@@ -48,6 +52,9 @@ class Historian:
             32_768,
             self.keeping,
         )
+        files = workspace_files(workspace, Lock())
+        store = ProposalsFile(workspace.proposals)
+        self.proposals = Proposals(store, self.keeping, files, self.shelves, bedroom.clock, self.passage)
         timeline = Timeline(versions)
         self.history = History(
             timeline,

@@ -121,7 +121,7 @@ async def test_what_a_tool_wrote_is_traced_to_the_message_of_its_turn(ada: Histo
     caller = await said_in_a_turn(ada, "keep a note about the boat")
     edit = Edit(None, b"---\nsummary: the boat\n---\nIt is blue, 7 m long.\n")
 
-    assert await ToolChanges(ada.keeping, read_frontmatter).keep(path, edit, caller)
+    assert await ToolChanges(ada.keeping, ada.proposals, read_frontmatter).keep(path, edit, caller)
     text = await ada.says("/why blue boat")
 
     assert "I wrote it on 2026-03-02 10:15, while we were talking" in text

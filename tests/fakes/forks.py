@@ -7,6 +7,7 @@ FORKS.set_forkserver_preload(
     [
         "openai.resources.chat.completions",
         "nanobot.store.repo.work",
+        "tests.app.proposing",
         "tests.bus.life",
         "tests.commands.dying",
         "tests.crash.driver",

@@ -120,7 +120,8 @@ async def test_a_yes_makes_one_version_that_says_who_agreed_and_what_it_rests_on
         ("add", MEMORY, "coffee", ("cli:main#u1",)),
     ]
     assert house.read(USER).endswith("- sails\n")
-    assert await house.accept(proposal.id) == "over"
+    assert await house.accept(proposal.id) == "made_before"
+    assert await house.accept("ZZZZ") == "over"
     assert not (house.root / ".nanobot" / "state" / "proposals.json").exists()
 
 

@@ -13,7 +13,7 @@ from nanobot.tools.approval import Approval
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.paths import Sandbox
 from nanobot.tools.shell import ExecPolicy
-from nanobot.tools.writing import Guard, Keep, OnNote, Remembering
+from nanobot.tools.writing import Judge, Keep, OnNote, Remembering
 from nanobot.workspace import Workspace
 
 TERMINAL = Address("cli", "default")
@@ -58,7 +58,7 @@ class Desk:
     allowed_dirs: Sequence[Path] = ()
     closed: Sequence[Path] = ()
     policy: ExecPolicy = field(default_factory=ExecPolicy)
-    guard: Guard | None = None
+    judge: Judge | None = None
     on_note: OnNote | None = None
     keep: Keep | None = None
     person: Person = field(default_factory=Person)
@@ -75,7 +75,7 @@ class Desk:
                 Sandbox(Workspace(self.root), self.allowed_dirs, self.closed),
                 approval=Approval(self.person),
                 exec_policy=self.policy,
-                remembering=Remembering(self.guard, self.on_note, self.keep),
+                remembering=Remembering(self.judge, self.on_note, self.keep),
             )
         }
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.errors import ToolError
-from nanobot.ports import Caller, Edit
+from nanobot.ports import Caller, Edit, Judgement
 from nanobot.tools.disk import MAX_FILE, Disk
 from nanobot.tools.edit import _places, replace
 from nanobot.tools.paths import Sandbox
@@ -278,10 +278,11 @@ async def test_the_result_of_a_note_states_its_line_in_the_index(tmp_path: Path)
 
 @pytest.mark.parametrize("path", ["memory/x.md", "USER.md", "SOUL.md", "./user.md"])
 async def test_what_must_not_be_remembered_is_refused_with_the_reason(tmp_path: Path, path: str) -> None:
-    async def guard(path: PurePosixPath, edit: Edit, caller: Caller) -> str | None:
-        return "it holds a password." if b"new: hunter2" in (edit.after or b"") else None
+    async def judge(path: PurePosixPath, edit: Edit, caller: Caller) -> Judgement:
+        is_bad = b"new: hunter2" in (edit.after or b"")
+        return Judgement("refuse", "it holds a password.") if is_bad else Judgement("write")
 
-    desk = Desk(tmp_path, guard=guard)
+    desk = Desk(tmp_path, judge=judge)
     desk.put(path, "old: hunter2\nline\n")
     refusal = await desk.refusal("edit_file", path=path, old_text="line", new_text="new: hunter2")
     assert "it holds a password" in refusal

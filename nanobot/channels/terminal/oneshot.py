@@ -87,9 +87,9 @@ class OneShot:
         elif self._stop and message.reply_to == self._stop:
             self._remark(message.text)
             self._to_say.put_nowait(None)
-        elif message.buttons and self._has_asked:
+        elif message.buttons and self._has_asked and message.holds_up_a_turn:
             await self._asked_back(message)
-        elif not message.settles:
+        elif not (message.settles or (self._outcome and message.text == self._outcome.question)):
             self._remark(message.text)
 
     async def show(self, progress: Progress) -> None:
@@ -110,7 +110,13 @@ class OneShot:
             _print_answer(text)
         else:
             self._remark(text)
+        self._tell_what_waits(outcome)
         return not outcome.failed
+
+    def _tell_what_waits(self, outcome: OutboundMessage) -> None:
+        """Show what the turn proposes: whoever can be asked decides about it later."""
+        if outcome.question:
+            self._remark(say("terminal.waits_for_yes", self._language(), question=outcome.question))
 
     async def _asked_back(self, message: OutboundMessage) -> None:
         button = refusal(message.buttons)
@@ -138,6 +144,8 @@ class OneShotJson(OneShot):
         outcome = self._outcome
         is_answer = outcome is not None and (outcome.kind == "answer" or not outcome.failed)
         stats = outcome.stats if outcome else None
+        if outcome:
+            self._tell_what_waits(outcome)
         told = {
             "answer": outcome.text if outcome and is_answer else None,
             "error": None if is_answer else outcome.text if outcome else "There is no answer: the turn was stopped.",
@@ -206,6 +214,7 @@ class OneShotOnScreen(OneShot):
         """The answer stands on the screen; a failure is said like every other."""
         if self._outcome is None or self._outcome.kind != "answer":
             return super().report()
+        self._tell_what_waits(self._outcome)
         return not self._outcome.failed
 
     async def _asked_back(self, message: OutboundMessage) -> None:

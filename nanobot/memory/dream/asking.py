@@ -12,8 +12,7 @@ from nanobot.memory.dream.limits import Limits
 from nanobot.memory.dream.proposals import TOOL, Answer, Proposal, read_reply
 from nanobot.memory.dream.refused import RefusalKind, Refused
 from nanobot.memory.dream.request import prompt
-from nanobot.memory.quiet import Quiet
-from nanobot.memory.slot import Slot
+from nanobot.memory.slot import Quiet, Slot
 from nanobot.ports import LLM, Clock, Reply, Request
 from nanobot.tokens import TokenEstimator
 from nanobot.transcript import Message

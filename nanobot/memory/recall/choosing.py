@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from nanobot.authority import Authority, may_touch
 from nanobot.errors import LLMError
 from nanobot.memory.note import Note
-from nanobot.memory.quiet import Quiet
 from nanobot.memory.secrets import redact
 from nanobot.memory.section import fenced, prompt
 from nanobot.memory.shelves import Shelves
+from nanobot.memory.slot import Quiet
 from nanobot.ports import LLM, Request
 from nanobot.transcript import Message, Usage
 

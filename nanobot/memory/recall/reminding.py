@@ -45,20 +45,25 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """The block of memories, "" if there is none; the least trusted of their origins; what choosing them cost."""
+    """The block of memories, "" if there is none; the least trusted of their origins; what choosing them cost.
+
+    `recalled` is the least trusted origin of those that no file of memory holds, None if there are none.
+    """
 
     text: str = ""
     origin: Origin | None = None
+    recalled: Origin | None = None
     usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """One memory: where it is from, what it says, how far it is to be trusted."""
+    """One memory: where it is from, what it says, how far it is to be trusted, whether a file of memory holds it."""
 
     source: str
     text: str
     origin: Origin
+    is_kept: bool = True
 
 
 class Reminders:
@@ -76,13 +81,15 @@ class Reminders:
         found = await self._found(heard, but_notes=choice is not None)
         chosen = choice.notes if choice else ()
         memories = [_Memory(f"note {note.name}, {note.updated}", note.text, Origin.TOOL) for note in chosen]
-        memories += [_Memory(_source(hit), _text(hit), hit.said.origin) for hit in found]
+        memories += [_Memory(_source(hit), _text(hit), hit.said.origin, hit.said.is_kept) for hit in found]
         shown = await self._unseen(memories, heard)
         usage = choice.usage if choice else None
         if not shown:
             return Reminder(usage=usage)
         rows = "\n".join(f"- [{memory.source}] {memory.text}" for memory in shown)
-        return Reminder(fenced(TAG, f"{_HEAD}\n{rows}"), least(*(memory.origin for memory in shown)), usage)
+        text, origin = fenced(TAG, f"{_HEAD}\n{rows}"), least(*(memory.origin for memory in shown))
+        others = [memory.origin for memory in shown if not memory.is_kept]
+        return Reminder(text, origin, least(*others) if others else None, usage)
 
     async def _chosen(self, heard: Heard) -> Choice | None:
         if self._chooser is None or heard.compact:
