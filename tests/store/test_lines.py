@@ -97,6 +97,7 @@ def test_no_field_of_a_message_is_forgotten() -> None:
         retries="s",
         to_bot=False,
         reminded=Origin.WEB,
+        recalled=Origin.QUOTED,
         quotes=(Quote("so they say", "Bob", "forward"),),
         files=(Attachment("a.png", "image/png", "A"),),
         tool_calls=(ToolCall("c", "look", "{}", {"signature": "ab=", "function": {"n": 1}}),),
