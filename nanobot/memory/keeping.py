@@ -69,8 +69,9 @@ class Keeping:
         return (await self._versions.files([path])).get(path)
 
     async def has_made(self, proposal: str, scope: str) -> bool:
-        """Whether a version that changed this scope says that it is the proposal with this id."""
+        """Whether a version that changed this scope says that it is the proposal with this id, and its files follow."""
         try:
+            await self._versions.ensure()  # a process may have died between the version and its files
             made = [commits.parse(version.message) for version in await self._versions.log()]
         except VersionError as error:
             log.debug("nothing is known of proposal %s: %s", proposal, error)

@@ -41,10 +41,11 @@ def wish(text: str, path: str = "USER.md") -> Sequence[Quote]:
 
 
 def obey(body: Any) -> Answer:
-    """Write what the last message wants written, wherever it stands in it; then say what came of it."""
+    """Write what the last message wants written, once more if that was cut short; then say what came of it."""
     last = body["messages"][-1]
-    found = _WISH.search(str(last["content"]))
-    if last["role"] == "tool" or not found:
+    is_cut_short = str(last["content"]).startswith("Interrupted:")
+    found = _WISH.search(str(body["messages"][-3 if is_cut_short else -1]["content"]))
+    if (last["role"] == "tool" and not is_cut_short) or not found:
         return say(f"You see: {str(last['content'])[:40]}")
     return call(("write_file", {"path": found[1], "content": f"# Known\n{found[2]}\n"}))
 
