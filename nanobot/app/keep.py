@@ -64,7 +64,7 @@ def build_keep(ground: Ground) -> Keep:
     records = Records(sessions, episodes, ground.is_beside)
     memory = build_memory(config, workspace, clock, documents, records, is_dreaming, archive)
     mind = build_mind(config, models, archive.background, next_dream)
-    stores = Stores(episodes, sessions, memory.versions, book)
+    stores = Stores(episodes, sessions, memory.versions, book, memory.proposals)
     dream = build_dream(config, clock, mind, stores, memory.shelves, memories.refresh)
     schedule = build_schedule(config, workspace, clock, archive, dream)
     return Keep(lanes, models, sessions, episodes, documents, memories, archive, memory, dream, schedule)

@@ -9,7 +9,7 @@ from nanobot.memory.commits import Operation
 from nanobot.memory.facts import compared
 from nanobot.memory.operations import facts_in, lines_brought
 from nanobot.memory.timeline import Entry, is_tombstone, owned
-from nanobot.memory.tombstones import Tombstone, bury, decode, encode
+from nanobot.memory.tombstones import Tombstone, all_names, bury, decode, encode
 from nanobot.ports import Edit, FileDiff
 
 
@@ -73,7 +73,7 @@ class Burials:
         standing = {compared(line) for line in facts_in(after)}
         brought = [line for diff in diffs if diff.path == operation.file for line in _brought(diff)]
         lines = [line for line in brought if compared(line) not in standing] if operation.verb == "write" else []
-        known = replace(operation, messages=_all_names(operation.messages))
+        known = replace(operation, messages=all_names(operation.messages))
         for stone in bury(known, scope=self._scope.name, at=self._at, lines=lines):
             if self._holds(stone, operation, standing, is_note_changed=after is None or bool(lines)):
                 yield stone
@@ -91,11 +91,6 @@ class Burials:
 
 def _brought(diff: FileDiff) -> Sequence[str]:
     return lines_brought(diff.before, diff.after)
-
-
-def _all_names(messages: Sequence[str]) -> tuple[str, ...]:
-    """Messages by each name that they go by: `session#id`, and the id alone, as an episode of that session has it."""
-    return tuple(dict.fromkeys(name for message in messages for name in (message, message.rpartition("#")[2])))
 
 
 def _timeless(stone: Tombstone) -> Tombstone:

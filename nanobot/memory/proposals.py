@@ -19,6 +19,7 @@ from nanobot.memory.keeping import Keeping
 from nanobot.memory.operations import operations
 from nanobot.memory.passage import Passage
 from nanobot.memory.shelves import Shelves
+from nanobot.memory.tombstones import all_names, bury, encode
 from nanobot.ports import Caller, Clock, Edit, Found, Meant, Piece, ProposalStore, ProposedChange
 from nanobot.workspace import is_versioned
 
@@ -178,15 +179,30 @@ class Proposals:
             return await self._carry_out(found, by)
 
     async def reject(self, name: str, authority: Authority) -> Decision:
-        """Leave the files as they are. Raises StoreError."""
+        """Leave the files as they are. What Dream would have changed does not come back from the same words.
+
+        Raises StoreError, and VersionError `conflict`.
+        """
         async with self._deciding:
             found = await self._find(name)
             if found is None or found.agreed:
                 return Decision("over", found)
             if not _may_decide(authority, found):
                 return Decision("not_yours", found)
+            if found.source == "dream":
+                await self._bury(found)
             await self._drop(found)
             return Decision("rejected", found)
+
+    async def _bury(self, proposal: ProposedChange) -> None:
+        at = self._clock.now().isoformat(timespec="seconds")
+        known = operations(proposal.edits, all_names(proposal.messages))
+        stones = [stone for operation in known for stone in bury(operation, scope=proposal.scope, at=at)]
+        edits = {stone.path: Edit(None, encode(stone)) for stone in stones}
+        files = ", ".join(proposal.edits)
+        commit = Commit(kind="tool", subject=f"Not agreed to: {files}", scopes=(proposal.scope,))
+        if edits:
+            await self._keeping.keep(edits, commit)
 
     async def resume(self) -> Sequence[Decision]:
         """Make what somebody had said yes to when a process ended. Raises StoreError and VersionError."""

@@ -109,6 +109,11 @@ def bury(operation: Operation, *, scope: str, at: str, lines: Collection[str] = 
         yield of("merge", "\n".join(sorted(operation.merged)))
 
 
+def all_names(messages: Collection[str]) -> tuple[str, ...]:
+    """Messages by each name that they go by: `session#id`, and the id alone, as an episode of that session has it."""
+    return tuple(dict.fromkeys(name for message in messages for name in (message, message.rpartition("#")[2])))
+
+
 def encode(tombstone: Tombstone) -> bytes:
     """Its file."""
     fields = {name: getattr(tombstone, name) for name in Tombstone.__slots__}

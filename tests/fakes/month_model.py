@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from nanobot.memory.facts import bare, compared
+from nanobot.memory.dream.editing import without_speaker
+from nanobot.memory.facts import compared
 from nanobot.ports import ModelInfo, Reply, Request, Stream
 from nanobot.transcript import Message, ToolCall
 from tests.fakes.dreamers import Row, add, change, data_of, note, remove, wants
@@ -153,7 +154,7 @@ def _learnt(text: str, number: str, remembered: Sequence[Mapping[str, object]]) 
         return
     is_wrong = text.startswith(TAKEN_BACK)
     fact = _without(text, *TAKEN_BACK, *CORRECTED)
-    old = next(((file, line) for file, line in _lines(remembered) if about(bare(line)) == about(fact)), None)
+    old = next(((file, line) for file, line in _lines(remembered) if about(without_speaker(line)) == about(fact)), None)
     if is_wrong:
         yield from [remove(old[1], number, file=old[0])] if old else []
     elif old and compared(old[1]) != compared(fact):

@@ -1,7 +1,7 @@
 """The month is lived: what happened in it, and what was asked about it afterwards."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -14,7 +14,7 @@ from nanobot.memory.commits import by_hand
 from nanobot.memory.dream.batch import Stores
 from nanobot.memory.dream.draft import Places
 from nanobot.memory.dream.dream import Dream, Mind
-from nanobot.memory.dream.editing import facts_of
+from nanobot.memory.dream.editing import facts_of, is_told_of_others, without_speaker
 from nanobot.memory.dream.limits import Limits
 from nanobot.memory.facts import compared
 from nanobot.memory.index import without_index
@@ -144,7 +144,7 @@ async def _read_all_again(house: House) -> None:
             rest = rest[draft.count :]
     versions = _NothingDreamt(house.workspace, WithoutIndex(), house.clock, by_hand)
     dream = Dream(
-        Stores(episodes, sessions, versions, _Book()),
+        Stores(episodes, sessions, versions, _Book(), house.bot.keep.memory.proposals),
         house.bot.keep.memory.shelves,
         Mind(lambda: (house.model, TokenEstimator()), at_once),
         house.clock,
@@ -165,7 +165,15 @@ def _lines(workspace: Workspace, scope: Scope) -> Lines:
     folder = workspace.root / places.folder
     files = {workspace.root / path for path in places.fixed.values()} | set(folder.glob("*.md"))
     texts = {file.name: file.read_text(encoding="utf-8") for file in sorted(files) if file.exists()}
-    return {name: {compared(line) for _, line in facts_of(without_index(text))} for name, text in texts.items()}
+    said = {name: {compared(without_speaker(line)) for line in _own_lines(text)} for name, text in texts.items()}
+    return {name: lines for name, lines in said.items() if lines}
+
+
+def _own_lines(text: str) -> Iterator[str]:
+    """The lines of a file, but for those that tell of an order as somebody else's."""
+    for _, line in facts_of(without_index(text)):
+        if not (is_told_of_others(line) and "quokka" in line):
+            yield line
 
 
 class _NothingDreamt(GitVersions):

@@ -8,6 +8,7 @@ from nanobot.authority import Scope
 from nanobot.errors import StoreError
 from nanobot.memory.dream.evidence import Witnesses
 from nanobot.memory.dream.limits import Limits
+from nanobot.memory.proposals import Proposals
 from nanobot.ports import DreamBook, Episode, Episodes, SessionStore, VersionStore
 from nanobot.transcript import Message, Span
 
@@ -26,6 +27,7 @@ class Stores:
     sessions: SessionStore
     versions: VersionStore
     book: DreamBook
+    proposals: Proposals
 
 
 @dataclass(frozen=True)

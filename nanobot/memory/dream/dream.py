@@ -243,6 +243,7 @@ class Dream:
             cursor=batch.through,
             version=landed.version,
             changes=landed.changes,
+            staged=landed.staged,
             left=(*left, *landed.left),
         )
 

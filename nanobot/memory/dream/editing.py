@@ -18,6 +18,7 @@ from nanobot.memory.recall.words import is_stop, words_of
 
 _DATED = re.compile(r"\d{4}-\d{2}-\d{2}\)?[.。]?$")
 _PREFIX = re.compile(r"\s*(?:[-*+•]\s+|\d+[.)]\s+)?")
+_ATTRIBUTED = re.compile(r".{1,90}(?: said: “|说：“)(?P<words>.*)”")
 _TITLES = {"USER.md": "# The user", "MEMORY.md": "# Memory"}
 
 
@@ -73,12 +74,25 @@ def known(draft: Draft, fact: str, *, but: str = "") -> tuple[str, str] | None:
 
 
 def is_same(one: str, other: str) -> bool:
-    """Whether two lines say the same in the same words; small words do not count, unless they negate."""
+    """Whether two lines say the same in the same words, whoever is told to have said it; small words do not count,
+    unless they negate.
+    """
     if compared(one) == compared(other):
         return True
-    mine, yours = bare(one), bare(other)
+    mine, yours = without_speaker(one), without_speaker(other)
     words = _told(mine)
     return len(words) > 1 and words == _told(yours) and difference(mine, yours) is None
+
+
+def is_told_of_others(line: str) -> bool:
+    """Whether a line says who said what."""
+    return _ATTRIBUTED.fullmatch(bare(line)) is not None
+
+
+def without_speaker(line: str) -> str:
+    """The words of a line, without its bullet, its date and who said them."""
+    told = _ATTRIBUTED.fullmatch(bare(line))
+    return told["words"] if told else bare(line)
 
 
 def _told(text: str) -> list[str]:
@@ -163,6 +177,7 @@ def _line(draft: Draft, path: str, old: str) -> tuple[int, str]:
     """The number and the words of the line that is meant. Raises Refused."""
     lines = facts_of(draft.text(path))
     found = [(number, line) for number, line in lines if compared(line) == compared(old)]
+    found = found or [(number, line) for number, line in lines if compared(without_speaker(line)) == compared(old)]
     if not found:
         raise Refused("missing", f"No line of {path.rpartition('/')[2]} says {old[:80]!r}. Give it word for word.")
     return found[-1]

@@ -6,22 +6,27 @@ from dataclasses import dataclass, field, replace
 
 from nanobot.authority import Scope, least
 from nanobot.errors import VersionError
+from nanobot.i18n import language_of, say
 from nanobot.memory import commits, tombstones
-from nanobot.memory.commits import Commit, Operation
+from nanobot.memory.commits import Commit
 from nanobot.memory.dream.ages import MOST, Ages
 from nanobot.memory.dream.batch import Batch, Stores
-from nanobot.memory.dream.draft import Draft, Places
+from nanobot.memory.dream.draft import SOUL, Draft, Places
 from nanobot.memory.dream.evidence import Evidence
-from nanobot.memory.dream.gate import Gate
+from nanobot.memory.dream.gate import Admitted, Gate
 from nanobot.memory.dream.limits import Limits
 from nanobot.memory.dream.proposals import Proposal
 from nanobot.memory.dream.refused import Refused
 from nanobot.memory.dream.report import Change, Left
-from nanobot.ports import Clock, Edit
+from nanobot.memory.facts import compared
+from nanobot.memory.minutes import shortened
+from nanobot.memory.proposals import changed_lines
+from nanobot.ports import Clock, Edit, ProposedChange
 
 log = logging.getLogger(__name__)
 
 _TRIES = 4
+_LONGEST_REASON = 500  # characters
 
 _VERBS = {
     "add": "added",
@@ -36,9 +41,13 @@ _VERBS = {
 
 @dataclass
 class Landed:
-    """What came of it; `version` is "" if there was nothing to commit, or no history to commit to."""
+    """What came of it; `version` is "" if there was nothing to commit, or no history to commit to.
+
+    `staged` waits for an owner's yes.
+    """
 
     version: str = ""
+    staged: Sequence[Change] = ()
     paths: Collection[str] = ()
     changes: list[Change] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
@@ -52,6 +61,8 @@ class _Whole:
     changes: list[Change] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
+    asked: list[ProposedChange] = field(default_factory=list)
+    staged: list[Change] = field(default_factory=list)
 
 
 class Land:
@@ -60,6 +71,7 @@ class Land:
     def __init__(self, stores: Stores, clock: Clock, limits: Limits) -> None:
         self._versions = stores.versions
         self._episodes = stores.episodes
+        self._proposals = stores.proposals
         self._clock = clock
         self._limits = limits
         self._skipped: set[str] = set()
@@ -83,11 +95,18 @@ class Land:
         return Gate(batch.witnesses[scope], buried, ages, self._limits, self._clock.now())
 
     async def put_down(self, batch: Batch, wished: Mapping[Scope, Sequence[Proposal]]) -> Landed:
-        """Apply the proposals to the files as they are now, and commit. Raises VersionError; then nothing changed."""
+        """Apply the proposals to the files as they are now, and commit. Raises VersionError; then nothing changed.
+
+        What SOUL.md shall say waits for an owner's yes, and does so before the commit: it is not lost with the process.
+        """
         for left in reversed(range(_TRIES)):
             whole = await self._whole(batch, wished)
+            for proposal in whole.asked:
+                if refused := await self._proposals.put(proposal):
+                    log.info("dream: a change of SOUL.md is left out: %s", refused)
+                    whole.staged.clear()
             if not whole.edits:
-                return Landed(left=whole.left)
+                return Landed(left=whole.left, staged=whole.staged)
             try:
                 version = await self._versions.commit(whole.edits, _message(batch, whole), "dream")
             except VersionError as error:
@@ -96,7 +115,7 @@ class Land:
                     raise
                 log.info("dream: %s; once more on top of it", error)
             else:
-                return Landed(version or "", whole.edits.keys(), whole.changes, whole.left)
+                return Landed(version or "", whole.staged, whole.edits.keys(), whole.changes, whole.left)
         raise AssertionError("unreachable")
 
     async def _whole(self, batch: Batch, wished: Mapping[Scope, Sequence[Proposal]]) -> _Whole:
@@ -104,21 +123,34 @@ class Land:
         for scope, proposals in wished.items():
             draft, buried, ages = await self.open(scope)
             gate = self.gate(scope, batch, buried, ages)
-            operations: dict[Operation, None] = {}
+            soul, waiting = draft.places.fixed.get(SOUL, ""), await self._waiting(scope)
+            admitted: list[Admitted] = []
             for proposal in proposals:
+                if proposal.file in (SOUL, soul) and _changes(proposal) & waiting:
+                    continue  # somebody is to decide about just this
                 try:
-                    admitted = gate.admit(proposal, draft)
+                    admitted.append(gate.admit(proposal, draft))
                 except Refused as refused:
                     log.info("dream: left out of %s: %s (%s)", scope, proposal.do, refused.kind)
                     whole.left.append(Left(scope, "late" if refused.kind == "missing" else refused.kind))
                     continue
-                draft = admitted.draft
-                operations[admitted.operation] = None
-                whole.evidence += [admitted.evidence] if admitted.evidence else []
-            if edits := draft.edits():
+                draft = admitted[-1].draft
+            edits = dict(draft.edits())
+            if edit := edits.pop(soul, None):
+                of_soul = [one for one in admitted if one.operation.file == soul and one.is_news]
+                whole.asked.append(_proposed(scope, {soul: edit}, of_soul))
+                whole.staged += [Change(scope, one.operation) for one in of_soul]
+            whole.evidence += [one.evidence for one in admitted if one.evidence]
+            if edits:
                 whole.edits |= edits
-                whole.changes += [Change(scope, operation) for operation in operations]
+                told = dict.fromkeys(one.operation for one in admitted if one.operation.file != soul)
+                whole.changes += [Change(scope, operation) for operation in told]
         return whole
+
+    async def _waiting(self, scope: Scope) -> set[str]:
+        """The lines that a dream would change already, as in a diff, if somebody said yes."""
+        edits = (edit for one in await self._proposals.waiting(scope) for edit in one.edits.values())
+        return {f"{line[:1]}{compared(line[1:])}" for edit in edits for line in changed_lines(edit)}
 
     async def _with_messages(self, stone: tombstones.Tombstone) -> tombstones.Tombstone:
         """The tombstone that knows its episodes by their messages, too: they may have become another episode."""
@@ -139,16 +171,40 @@ class Land:
             return Ages()
 
 
+def _changes(proposal: Proposal) -> set[str]:
+    """The lines that a proposal would change, as in a diff."""
+    new, old = proposal.do in ("add", "replace"), proposal.do in ("remove", "replace")
+    return {*([f"+{compared(proposal.text)}"] if new else ()), *([f"-{compared(proposal.old)}"] if old else ())}
+
+
+def _proposed(scope: Scope, edits: Mapping[str, Edit], admitted: Sequence[Admitted]) -> ProposedChange:
+    """What is to be asked, with the words that it rests on."""
+    evidence = [one.evidence for one in admitted if one.evidence]
+    said = "\n".join(dict.fromkeys(one.own_words for one in evidence))
+    language = language_of(said)
+    return ProposedChange(
+        id="",
+        scope=scope.name,
+        edits=edits,
+        source="dream",
+        origin=least(*(one.origin for one in evidence)) if evidence else None,
+        reason=say("dream.soul_reason", language, said=shortened(" ".join(said.split()), _LONGEST_REASON)),
+        messages=tuple(dict.fromkeys(name for one in evidence for name in one.ids)),
+        language=language,
+    )
+
+
 def _message(batch: Batch, whole: _Whole) -> str:
     counts = {verb: sum(change.operation.verb == verb for change in whole.changes) for verb in _VERBS}
     told = ", ".join(f"{count} {_VERBS[verb]}" for verb, count in counts.items() if count)
     left = ", ".join(sorted({one.kind for one in whole.left}))
+    staged = "\nWhat SOUL.md shall say waits for an owner's yes." if whole.staged else ""
     read = f"summary {batch.first}" if batch.first == batch.last else f"summaries {batch.first} to {batch.last}"
     return commits.write(
         Commit(
             kind="dream",
             subject=f"Dream: {told}",
-            reason=f"Read {read} of what was said." + (f"\nLeft out: {left}." if left else ""),
+            reason=f"Read {read} of what was said." + (f"\nLeft out: {left}." if left else "") + staged,
             operations=tuple(change.operation for change in whole.changes),
             scopes=tuple(sorted({change.scope.name for change in whole.changes})),
             origin=least(*(one.origin for one in whole.evidence)) if whole.evidence else None,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from nanobot.i18n import language_of
 from nanobot.memory.alike import content_words
 from nanobot.memory.dream.draft import MEMORY
-from nanobot.memory.dream.editing import Change, facts_of
+from nanobot.memory.dream.editing import Change, facts_of, is_told_of_others
 from nanobot.memory.dream.evidence import Evidence
 from nanobot.memory.dream.proposals import Proposal
 from nanobot.memory.dream.refused import Refused
@@ -17,7 +17,6 @@ from nanobot.memory.own_words import is_plain_title, speaks_for
 from nanobot.memory.recall.words import is_stop, words_of
 
 _SAID_BY = re.compile(r"(?P<by>.{1,80}?)(?: (?:said|says|wrote|writes)|说|說|写道)\s?[:：,，]\s?(?P<text>\S.*)")
-_ATTRIBUTED = re.compile(r"[-*+•\s]*.{1,90}(?: said: “|说：“).*”[\s\d()-]*")
 _QUOTES = str.maketrans("“”„«»「」", "‘’‚‹›‘’")
 _LABEL = re.compile(r"\w+")
 _LONGEST_HAN_LABEL = 2
@@ -105,7 +104,7 @@ def _grounds(change: Change, evidence: Evidence | None) -> _Grounds:
 
 def _own_lines(texts: Iterable[str]) -> Iterator[str]:
     """What notes say themselves, without what they tell of others."""
-    yield from (line for text in texts for _, line in facts_of(text) if not _ATTRIBUTED.fullmatch(line))
+    yield from (line for text in texts for _, line in facts_of(text) if not is_told_of_others(line))
 
 
 def _worded_note(proposal: Proposal, change: Change, grounds: _Grounds) -> Proposal:
@@ -135,7 +134,7 @@ def _note_line(line: str, change: Change, grounds: _Grounds) -> str:
 def _summary(lines: Iterable[str]) -> str:
     """What a note is about if the model's words for it are not borne out: what somebody whose it is said first."""
     own = (line.strip(" -*#") for line in lines if line.strip() and not line.lstrip().startswith("#"))
-    first = next((line for line in own if not _ATTRIBUTED.fullmatch(line)), "")
+    first = next((line for line in own if not is_told_of_others(line)), "")
     if first:
         return first[:100]
     return "别人说的话" if _HAN.search("".join(lines)) else "what others said"

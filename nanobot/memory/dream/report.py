@@ -49,7 +49,8 @@ class DreamReport:
 
     `episodes` is how many were taken in, `cursor` the last of them; `version` the id of the newest version it made.
     `area` and `kind` say what failed: the model (kinds of LLMError), the history (kinds of VersionError), the disk,
-    or a limit of the run. `set_aside` are the cursors of episodes that were given up.
+    or a limit of the run. `staged` waits for an owner's yes. `set_aside` are the cursors of
+    episodes that were given up.
     """
 
     outcome: Outcome
@@ -57,6 +58,7 @@ class DreamReport:
     cursor: int = 0
     version: str = ""
     changes: Sequence[Change] = ()
+    staged: Sequence[Change] = ()
     left: Sequence[Left] = ()
     area: Area | None = None
     kind: str = ""
@@ -76,6 +78,7 @@ class DreamReport:
             cursor=max(self.cursor, later.cursor),
             version=later.version or self.version,
             changes=(*self.changes, *later.changes),
+            staged=(*self.staged, *later.staged),
             left=(*self.left, *later.left),
             set_aside=(*self.set_aside, *later.set_aside),
         )
@@ -97,6 +100,9 @@ class DreamReport:
         elif self.outcome != "changed" or not changes:
             outcome = "unchanged" if self.outcome == "changed" else self.outcome
             yield say(f"dream.{outcome}", language)
+        if staged := [change.operation for change in self.staged if change.scope == scope]:
+            yield say("dream.staged", language)
+            yield from (f"- {told_operation(operation, language)}" for operation in staged[:MOST_CHANGES])
         left = Counter(one.kind for one in self.left if one.scope == scope)
         if left:
             yield say("dream.left", language)

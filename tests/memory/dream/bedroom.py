@@ -4,13 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from threading import Lock
 
+from nanobot.app.memory import workspace_files
 from nanobot.authority import Origin, Scope, least
 from nanobot.memory.commits import Commit, by_hand, parse
 from nanobot.memory.dream.batch import Stores
 from nanobot.memory.dream.dream import Dream, Mind
 from nanobot.memory.dream.limits import Limits
 from nanobot.memory.dream.report import DreamReport
+from nanobot.memory.keeping import Keeping
+from nanobot.memory.passage import Passage
+from nanobot.memory.proposals import Proposals
 from nanobot.memory.shelves import Shelves
 from nanobot.memory.slot import at_once
 from nanobot.memory.versioned import WithoutIndex
@@ -20,6 +25,7 @@ from nanobot.store.dreams import DreamFiles
 from nanobot.store.frontmatter import read_frontmatter
 from nanobot.store.history import History
 from nanobot.store.memory_folder import MemoryFolder
+from nanobot.store.proposals import ProposalsFile
 from nanobot.store.repo.versions import GitVersions
 from nanobot.store.sessions import SessionManager
 from nanobot.tokens import TokenEstimator
@@ -84,7 +90,11 @@ class Bedroom:
         self.shelves = Shelves(
             workspace, lambda path: MemoryFolder(path, CachedDocuments()), read_frontmatter, self.clock, 32_768
         )
-        stores = Stores(self.episodes, self.sessions, self.versions, self.book)
+        keeping = Keeping(self.versions, self.sessions)
+        files = workspace_files(workspace, Lock())
+        waiting = ProposalsFile(workspace.proposals)
+        self.proposals = Proposals(waiting, keeping, files, self.shelves, self.clock, Passage())
+        stores = Stores(self.episodes, self.sessions, self.versions, self.book, self.proposals)
         mind = Mind(lambda: (self._mind(), TokenEstimator()), at_once, lambda: self.next_at)
         self.dream = Dream(stores, self.shelves, mind, self.clock, self.limits, self._changed)
 
