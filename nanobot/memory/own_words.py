@@ -172,7 +172,8 @@ def _claims(line: str, names: frozenset[str] = frozenset()) -> list[_Claim]:
     text = _DAY.sub("", _BULLET.sub("", line)).strip().strip("*_ ")
     if (first := _FIRST_WORD.match(text)) and first[0].lower() in names:
         text = f"The user{text[first.end() :]}"
-    if line.lstrip().startswith("#") and is_plain_title(text):
+    is_empty = not any(char.isalnum() or unicodedata.category(char) in _SIGNS for char in text)
+    if is_empty or (line.lstrip().startswith("#") and is_plain_title(text)):
         return []
     frame = _CHINESE_FRAME.match(text) or _FRAME.match(text)
     is_whose = bool(frame and frame["whose"])

@@ -34,6 +34,8 @@ def worded(proposal: Proposal, change: Change, evidence: Evidence | None) -> Pro
     grounds = _grounds(change, evidence)
     match proposal.do:
         case "add" | "replace":
+            if not any(map(str.isalnum, proposal.text)):
+                raise Refused("unsupported", "It says nothing. Leave it out.")
             section = proposal.section if grounds.may_head(proposal.section, change) else ""
             return replace(proposal, text=grounds.line(proposal.text), section=section)
         case "write" | "merge":
