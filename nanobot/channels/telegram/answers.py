@@ -2,8 +2,8 @@
 
 from telegram import Message
 
+from nanobot.channels.telegram.chats import Moved
 from nanobot.channels.telegram.ids import inbound_id
-from nanobot.channels.telegram.moved import Moved
 from nanobot.channels.telegram.people import address
 from nanobot.channels.telegram.settings import House
 from nanobot.i18n import say

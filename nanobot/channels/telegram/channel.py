@@ -8,20 +8,17 @@ from telegram.error import TelegramError
 
 from nanobot.channels.platform import PlatformStatus
 from nanobot.channels.telegram.api import Api
+from nanobot.channels.telegram.callback_queries import CallbackQueries, Keyboards
+from nanobot.channels.telegram.chats import ChatMembership, Moved
+from nanobot.channels.telegram.commands import Menu, Spelling
 from nanobot.channels.telegram.downloads import OWN_LIMIT, Downloads
 from nanobot.channels.telegram.hearing import Hearing
-from nanobot.channels.telegram.inbox import Desks, Inbox
-from nanobot.channels.telegram.joining import Joining
-from nanobot.channels.telegram.keyboards import Keyboards
 from nanobot.channels.telegram.line import Line
-from nanobot.channels.telegram.menu import Menu
-from nanobot.channels.telegram.moved import Moved
 from nanobot.channels.telegram.pending import PendingUpdates
 from nanobot.channels.telegram.polling import Polling
-from nanobot.channels.telegram.presses import Presses
 from nanobot.channels.telegram.sending import Sending
 from nanobot.channels.telegram.settings import Access, House, MenuCommand, Webhook
-from nanobot.channels.telegram.spelling import Spelling
+from nanobot.channels.telegram.updates import Updates
 from nanobot.channels.telegram.webhook import WebhookServer
 from nanobot.channels.telegram.wording import MB, Wording
 from nanobot.errors import StoreError
@@ -86,9 +83,9 @@ class Telegram(Sending):
     async def _receive(self, publish: Publish, downloads: Downloads) -> None:
         house, api, moved = self._house, self._api, self._moved
         hearing = Hearing(api.me, house, downloads, moved, publish)
-        presses = Presses(api, house, self._keyboards, moved, publish)
-        inbox = Inbox(api, house.clock, Desks(hearing, presses, Joining(house, moved), moved))
-        async with PendingUpdates(inbox, house.bookmarks, house.clock) as self._pending:
+        queries = CallbackQueries(api, house, self._keyboards, moved, publish)
+        updates = Updates(api, house.clock, hearing, queries, ChatMembership(house, moved), moved)
+        async with PendingUpdates(updates, house.bookmarks, house.clock) as self._pending:
             if self._webhook is None:
                 await Polling(api, self._line, house.clock).run(self._pending)
             else:

@@ -11,10 +11,10 @@ from nanobot.channels.access import Admission, Contact, Meant
 from nanobot.channels.telegram.addressed import is_passed_on, meant, own_words
 from nanobot.channels.telegram.answers import Answers
 from nanobot.channels.telegram.arriving import files_in
+from nanobot.channels.telegram.chats import Moved
 from nanobot.channels.telegram.contents import Content, Contents
 from nanobot.channels.telegram.downloads import Downloads
 from nanobot.channels.telegram.ids import inbound_id
-from nanobot.channels.telegram.moved import Moved
 from nanobot.channels.telegram.people import address, is_nobody, is_private, plain_name, sender_of
 from nanobot.channels.telegram.quoting import has_card, sign_of
 from nanobot.channels.telegram.settings import House

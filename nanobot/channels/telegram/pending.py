@@ -10,7 +10,7 @@ import msgspec
 
 from nanobot.channels.telegram.api import Json
 from nanobot.channels.telegram.ids import HELD
-from nanobot.channels.telegram.inbox import Inbox, IsPatient
+from nanobot.channels.telegram.updates import IsPatient, Updates
 from nanobot.errors import StoreError
 from nanobot.ports import Bookmarks, Clock
 
@@ -89,8 +89,8 @@ class PendingUpdates:
     What ended the process twice is read alone, all others wait meanwhile; after a third time it is set aside.
     """
 
-    def __init__(self, inbox: Inbox, bookmarks: Bookmarks, clock: Clock) -> None:
-        self._inbox = inbox
+    def __init__(self, updates: Updates, bookmarks: Bookmarks, clock: Clock) -> None:
+        self._updates = updates
         self._bookmarks = bookmarks
         self._clock = clock
         self._open: dict[int, asyncio.Task[bool]] = {}
@@ -166,7 +166,7 @@ class PendingUpdates:
         number = int(update["update_id"])
         work = self._open[number]
         try:
-            if number not in self._stored and (kept := await self._inbox.to_keep(update)):
+            if number not in self._stored and (kept := await self._updates.to_keep(update)):
                 await self._bookmarks.mark(f"{HELD}{number}", json.dumps(kept))
                 self._stored.add(number)
         except StoreError as error:
@@ -229,11 +229,11 @@ class PendingUpdates:
 
     async def _try(self, update: Json, number: int, is_patient: IsPatient) -> bool:
         if (album := self._set_aside.pop(number, None)) is None:
-            return await self._inbox.take(update, is_patient=is_patient)
+            return await self._updates.take(update, is_patient=is_patient)
         log.error("telegram update %s is set aside: the process ended while it was read, again and again", number)
         if not album or self._deaths.of(number) > MOST_DEATHS:  # told with the first picture; or telling kills, too
             return True
-        return await self._inbox.set_aside(album, is_patient=is_patient)
+        return await self._updates.set_aside(album, is_patient=is_patient)
 
     async def _release(self, number: int) -> None:
         if number not in self._stored:

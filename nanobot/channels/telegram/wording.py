@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nanobot.channels.platform import Part
-from nanobot.channels.telegram.spelling import Spelling
+from nanobot.channels.telegram.commands import Spelling
 from nanobot.channels.text.telegram import CAPTION_LIMIT, TEXT_LIMIT, RichText, plain, telegram_parts
 from nanobot.errors import StoreError
 from nanobot.i18n import Language, say

@@ -3,35 +3,77 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 from telegram import Bot, Message, Update
 
-from nanobot.channels.telegram.albums import Albums
 from nanobot.channels.telegram.api import Api, Json
+from nanobot.channels.telegram.callback_queries import CallbackQueries
+from nanobot.channels.telegram.chats import ChatMembership, Moved
 from nanobot.channels.telegram.hearing import Hearing
-from nanobot.channels.telegram.joining import Joining
 from nanobot.channels.telegram.line import back_off
-from nanobot.channels.telegram.moved import Moved
-from nanobot.channels.telegram.presses import Presses
 from nanobot.errors import StoreError
 from nanobot.ports import Clock
 
 log = logging.getLogger(__name__)
 
+WINDOW = 1.0
+"""Seconds after the last picture, until an album counts as complete."""
+
+
+class Album:
+    """Pictures that belong together."""
+
+    def __init__(self) -> None:
+        self.items: list[Message] = []
+        self.changed = 0.0
+        self._over: asyncio.Future[StoreError | None] = asyncio.get_running_loop().create_future()
+
+    async def dealt_with(self) -> None:
+        """Return when whoever came first has dealt with all of it. Raises the StoreError that kept it from that."""
+        if error := await asyncio.shield(self._over):
+            raise error
+
+    def over(self, error: StoreError | None = None) -> None:
+        """It is dealt with, or could not be; what is said first counts."""
+        if not self._over.done():
+            self._over.set_result(error)
+
+
+class Albums:
+    """The albums that are arriving."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._open: dict[tuple[int, str], Album] = {}
+        self._known: WeakValueDictionary[tuple[int, str], Album] = WeakValueDictionary()  # being dealt with, too
+
+    def join(self, message: Message) -> tuple[Album, bool]:
+        """The album of a picture, and whether this is the first one of it to come."""
+        key = message.chat_id, message.media_group_id or ""
+        is_first = key not in self._open
+        album = self._known[key] = self._open.setdefault(key, Album())
+        album.items.append(message)
+        album.changed = self._clock.monotonic()
+        return album, is_first
+
+    def with_others(self, message: Message) -> Sequence[Message]:
+        """A message, with the pictures of its album that have come, until all of it is dealt with."""
+        album = self._known.get((message.chat_id, message.media_group_id or ""))
+        others = album.items if album else ()
+        return [message, *(item for item in others if item.message_id != message.message_id)]
+
+    async def complete(self, album: Album) -> Sequence[Message]:
+        """Wait until no more pictures come; all of them, in the order in which they were sent."""
+        while (left := album.changed + WINDOW - self._clock.monotonic()) > 0:
+            await self._clock.sleep(left)
+        key = album.items[0].chat_id, album.items[0].media_group_id or ""
+        self._open.pop(key, None)
+        return sorted({item.message_id: item for item in album.items}.values(), key=lambda item: item.message_id)
+
+
 Work = Callable[[], Awaitable[None]]
 IsPatient = Callable[[], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class Desks:
-    """Who deals with what."""
-
-    hearing: Hearing
-    presses: Presses
-    joining: Joining
-    moved: Moved
 
 
 _ENVELOPE = (
@@ -51,13 +93,25 @@ def _without_reply(raw: Json) -> Json:
     return {**raw, name: {key: part for key, part in raw[name].items() if key not in ("reply_to_message", "quote")}}
 
 
-class Inbox:
+class Updates:
     """In order within a chat, chats side by side. What hits a bug is logged, its sender told, and the next goes on."""
 
-    def __init__(self, api: Api, clock: Clock, desks: Desks) -> None:
+    def __init__(
+        self,
+        api: Api,
+        clock: Clock,
+        hearing: Hearing,
+        queries: CallbackQueries,
+        membership: ChatMembership,
+        moved: Moved,
+    ) -> None:
+        """Messages go to `hearing`, presses of buttons to `queries`, the bot's own membership to `membership`."""
         self._api = api
         self._clock = clock
-        self._desks = desks
+        self._hearing = hearing
+        self._queries = queries
+        self._membership = membership
+        self._moved = moved
         self._albums = Albums(clock)
         self._orders: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 
@@ -85,7 +139,7 @@ class Inbox:
         """
         try:
             update = Update.de_json(dict(raw), self._api.bot)
-            message, hearing = update.message or update.edited_message, self._desks.hearing
+            message, hearing = update.message or update.edited_message, self._hearing
             if message is None:
                 return raw
             if await hearing.admission(self._albums.with_others(message)) is None:
@@ -97,35 +151,35 @@ class Inbox:
             return None
 
     async def _take(self, raw: Json, patient: IsPatient) -> None:
-        update, desks = Update.de_json(dict(raw), self._api.bot), self._desks
+        update = Update.de_json(dict(raw), self._api.bot)
         if (message := update.message) is not None:
             if message.media_group_id is not None:
                 await self._album(message, patient)
             else:
                 await self._in_order(message.chat_id, lambda: self._message(message), patient)
         elif (edited := update.edited_message) is not None:
-            await self._in_order(edited.chat_id, lambda: desks.hearing.edited(edited), patient)
+            await self._in_order(edited.chat_id, lambda: self._hearing.edited(edited), patient)
         elif (press := update.callback_query) is not None:
             chat = press.message.chat.id if press.message else press.from_user.id
-            await self._in_order(chat, lambda: desks.presses.pressed(press), patient)
+            await self._in_order(chat, lambda: self._queries.pressed(press), patient)
         elif (change := update.my_chat_member) is not None:
-            await self._in_order(change.chat.id, lambda: desks.joining.changed(change), patient)
+            await self._in_order(change.chat.id, lambda: self._membership.changed(change), patient)
 
     async def _message(self, message: Message) -> None:
         if message.migrate_to_chat_id is not None:
-            await self._desks.moved.learn(message.chat_id, message.migrate_to_chat_id)
+            await self._moved.learn(message.chat_id, message.migrate_to_chat_id)
         elif message.migrate_from_chat_id is not None:
-            await self._desks.moved.learn(message.migrate_from_chat_id, message.chat_id)
+            await self._moved.learn(message.migrate_from_chat_id, message.chat_id)
         else:
-            await self._desks.hearing.said([message])
+            await self._hearing.said([message])
 
     async def set_aside(self, raws: Sequence[Json], *, is_patient: IsPatient) -> bool:
         """Deal with a message, or an album, that ended the process while it was read; whether that was done."""
-        return await self._told(raws, self._desks.hearing.set_aside, is_patient)
+        return await self._told(raws, self._hearing.set_aside, is_patient)
 
     async def _apologized(self, raw: Json, patient: IsPatient) -> bool:
         """Tell whoever sent what hit a bug; whether that was done, as `take`."""
-        return await self._told([raw], self._desks.hearing.apologize, patient)
+        return await self._told([raw], self._hearing.apologize, patient)
 
     async def _told(
         self, raws: Sequence[Json], tell: Callable[[Sequence[Message]], Awaitable[None]], patient: IsPatient
@@ -151,7 +205,7 @@ class Inbox:
         try:
             async with self._order(message.chat_id):
                 items = await self._albums.complete(album)
-                await self._kept(lambda: self._desks.hearing.said(items), patient)
+                await self._kept(lambda: self._hearing.said(items), patient)
         except StoreError as error:
             album.over(error)
             raise

@@ -1,13 +1,13 @@
-"""The menu of commands that Telegram shows."""
+"""Commands: how they are written on Telegram, which knows only letters, digits and `_` in them, and its menu."""
 
 import hashlib
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 from telegram import BotCommand
 
 from nanobot.channels.telegram.api import Api
 from nanobot.channels.telegram.settings import MenuCommand
-from nanobot.channels.telegram.spelling import Spelling, name_here
 from nanobot.i18n import Language
 from nanobot.ports import Bookmarks
 
@@ -15,6 +15,25 @@ _PREFIX = "telegram:menu:"
 _LONGEST = 256
 _LANGUAGES: tuple[tuple[Language, str | None], ...] = (("en", None), ("zh", "zh"))
 """Ours, and the code under which Telegram shows it; None: to everybody else."""
+
+
+class Spelling:
+    """Writes /dream-log as /dream_log, wherever it stands in a text. Typed, both are understood everywhere."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """`names` are those of all commands."""
+        hyphenated = "|".join(re.escape(name) for name in names if "-" in name)
+        self._commands = re.compile(rf"(?<![A-Za-z0-9_/])/(?:{hyphenated})(?![A-Za-z0-9_-])") if hyphenated else None
+
+    def __call__(self, text: str) -> str:
+        if self._commands is None:
+            return text
+        return self._commands.sub(lambda found: name_here(found[0]), text)
+
+
+def name_here(name: str) -> str:
+    """A command's name as Telegram knows it."""
+    return name.replace("-", "_")
 
 
 class Menu:
