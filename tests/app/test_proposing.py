@@ -13,7 +13,7 @@ from tests.memory.test_orders import ORDERS
 
 OWNER = OWNER_IN_TERMINAL.scope
 ASKED = "It is not written yet: I had read words that are not your own."
-MOST_STEPS = 80
+MOST_STEPS = 50
 
 
 async def test_the_answer_comes_first_and_then_one_question_that_shows_all_of_it(tmp_path: Path) -> None:
