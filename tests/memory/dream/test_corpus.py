@@ -18,10 +18,9 @@ from tests.memory.consolidation import Place
 from tests.memory.dream.bedroom import BASE, MEMORY, Bedroom
 
 _WORDS = Path(__file__).parent.parent.parent / "words"
-ORDERS: list[tuple[str, str]] = [
-    (kind, text) for kind, text in json.loads((_WORDS / "orders.json").read_text("utf-8"))["orders"]
-]
-HARMLESS: list[str] = json.loads((_WORDS / "orders.json").read_text("utf-8"))["harmless"]
+_CORPUS = json.loads((_WORDS / "orders.json").read_text("utf-8"))
+ORDERS: list[tuple[str, str]] = [(kind, text) for kind, text in _CORPUS["orders"] + _CORPUS["more_orders"]]
+HARMLESS: list[str] = _CORPUS["harmless"] + _CORPUS["more_harmless"]
 
 
 async def forwarded(bedroom: Bedroom, *texts: str) -> None:
@@ -104,11 +103,12 @@ async def test_what_people_said_themselves_beside_something_passed_on_stays_in_l
 
 
 async def test_what_people_say_of_themselves_is_learnt(tmp_path: Path) -> None:
-    bedroom = await Bedroom(tmp_path, limits=Limits(batch=len(HARMLESS))).began()
+    bedroom = await Bedroom(tmp_path, limits=Limits(batch=50)).began()
+    rows = [add(text, f"m{place}") for place, text in enumerate(HARMLESS, 1)]
     for text in HARMLESS:
         await bedroom.happened(text)
 
-    report = await bedroom.sleep(wants(*(add(text, f"m{place}") for place, text in enumerate(HARMLESS, 1))))
+    report = await bedroom.sleep(*(wants(*rows[start : start + 50]) for start in range(0, len(rows), 50)))
 
     lines = bedroom.read(MEMORY)
     assert [text for text in HARMLESS if text not in lines] == []
