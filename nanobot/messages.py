@@ -60,6 +60,9 @@ class Button:
     value: str
 
 
+QuotedHow = Literal["reply", "quote", "forward", "via", "card", "piped", "file", "command"]
+
+
 @dataclass(frozen=True, slots=True)
 class Quote:
     """Text of somebody else that came along with a message; it has no authority.
@@ -77,7 +80,7 @@ class Quote:
 
     text: str
     by: str = ""
-    how: Literal["reply", "quote", "forward", "via", "card", "piped", "file", "command"] = "reply"
+    how: QuotedHow = "reply"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

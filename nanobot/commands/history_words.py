@@ -20,7 +20,7 @@ from nanobot.memory.timeline import Entry, owned
 from nanobot.memory.witnesses import Said, Testimony
 from nanobot.messages import Button
 from nanobot.ports import FileDiff
-from nanobot.text import as_name, cleaned
+from nanobot.text import as_name, as_speaker, cleaned
 
 MOST_OPERATIONS = 3
 """Told of each version in a list."""
@@ -31,6 +31,9 @@ LONGEST_LINE = 160
 LONGEST_LABEL = 60
 MOST_OF_DIFF = 3000
 """Characters; a phone's screen holds some 800."""
+
+_NAMELESS = ("card", "piped")
+"""How a text comes along that is nobody's in particular."""
 
 _BULLET = re.compile(r"^([+-])\s*[-*+]\s+")
 """How a line begins that came or went and stands in a list: "+- the roses are red"."""
@@ -97,9 +100,12 @@ def _testimony(testimony: Testimony, asking: Asking) -> Iterator[str]:
 
 
 def _quoted(said: Said, asking: Asking) -> Iterator[str]:
+    """Whose words they are, and the words."""
     who = as_name(said.speaker) or asking.say({"answer": "by_bot", "result": "by_tool"}.get(said.how, "by_you"))
     sentence = f"from_{said.how}" if said.how in ("summary", "command") else "from_message"
-    yield asking.say(sentence, who=who, at=_time(said.at), session=said.session)
+    if said.quoted:
+        sentence = f"quoted_{said.quoted}" if said.by or said.quoted in _NAMELESS else f"quoted_{said.quoted}_unnamed"
+    yield asking.say(sentence, who=who, at=_time(said.at), session=said.session, by=as_speaker(said.by))
     text = _cut(cleaned(said.text), LONGEST_QUOTE)
     yield f"> {text}"
 

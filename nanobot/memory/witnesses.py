@@ -8,8 +8,9 @@ from typing import Literal
 from nanobot.authority import Scope
 from nanobot.errors import StoreError
 from nanobot.memory.alike import content_words
-from nanobot.messages import Sender
+from nanobot.messages import QuotedHow, Sender
 from nanobot.ports import Episode, Episodes, SessionStore
+from nanobot.text import as_name
 from nanobot.transcript import Message, MessageRole, Span
 
 How = Literal["message", "answer", "result", "summary", "command"]
@@ -32,6 +33,9 @@ class Said:
     result   what a tool came back with
     summary  of an episode whose conversation is gone
     command  what was asked for with a command, which no session holds
+
+    `quoted` is "" where the words are the speaker's own; else they only came along with them, as `Quote.how` says,
+    and are those of `by`.
     """
 
     how: How
@@ -39,6 +43,8 @@ class Said:
     at: str
     session: str
     speaker: str = ""
+    quoted: QuotedHow | Literal[""] = ""
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +85,8 @@ class Witnesses:
         keys = [session] if session else await self._sessions_of(message, scope, cursor)
         for key in keys:
             own = _own(await self._messages(key, (message, message)), scope)
-            if found := [_said(key, one) for one in own if one.id == message]:
-                return found
+            if found := [one for one in own if one.id == message]:
+                return [said for one in found for said in _said(key, one)]
         return ()
 
     async def _sessions_of(self, message: str, scope: Scope, cursor: int | None) -> Sequence[str]:
@@ -120,13 +126,19 @@ def _of_episode(episode: Episode, messages: Sequence[Message], claim: str) -> Se
         return [Said("summary", episode.content, episode.timestamp, episode.session)]
     words = content_words(claim)
     best = sorted(by_people, key=lambda one: -len(words & content_words(one.content or "")))[:MOST_OF_EPISODE]
-    return [_said(episode.session, message) for message in best]
+    return [said for message in best for said in _said(episode.session, message)]
 
 
-def _said(session: str, message: Message) -> Said:
-    texts = [message.content or "", *(quote.text for quote in message.quotes)]
-    text = "\n".join(filter(None, texts)) or ", ".join(file.name or file.path for file in message.files)
-    return Said(_HOW.get(message.role, "message"), text, message.at, session, _name(message.sender))
+def _said(session: str, message: Message) -> Iterator[Said]:
+    """The speaker's own words, and behind them each text of others that came along."""
+    how, speaker = _HOW.get(message.role, "message"), _name(message.sender)
+    text = message.content or ""
+    if not (text or message.quotes):
+        text = ", ".join(as_name(file.name or file.path) for file in message.files)
+    if text or not message.quotes:
+        yield Said(how, text, message.at, session, speaker)
+    for quote in message.quotes:
+        yield Said(how, quote.text, message.at, session, speaker, quote.how, quote.by)
 
 
 def _name(sender: Sender | None) -> str:
