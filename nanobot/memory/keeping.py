@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from nanobot.authority import Authority, Origin, Scope, least
+from nanobot.authority import Authority, Origin, Role, Scope, least
 from nanobot.errors import StoreError, VersionError
 from nanobot.memory import commits
 from nanobot.memory.commits import Commit
 from nanobot.pasted import own_part
 from nanobot.ports import Caller, Edit, SessionStore, VersionStore
+from nanobot.text import as_name
 from nanobot.transcript import Message
 
 log = logging.getLogger(__name__)
@@ -43,13 +44,15 @@ class Grounds:
 
     `others` is the least trusted origin of all that the model reads and that is not the person's own: in this turn,
     in those before it, in what the prompt tells of earlier conversations. None: whatever is written is their idea.
-    `own_words` is what they themself said in the turn.
+    `own_words` is what they themself said in the turn. In a group's memory the words of whoever is no owner stand
+    behind their name, `speaker`: others read them, too.
     """
 
     messages: tuple[str, ...]
     origin: Origin
     others: Origin | None = None
     own_words: str = ""
+    speaker: str = ""
 
 
 Earlier = Callable[[str], Origin | None]
@@ -91,12 +94,17 @@ class Keeping:
         said = [message for message in session.messages if message.turn == asked.turn]
         origins = [message.origin for message in said if message.origin]
         others = [*_others(session.messages, asked), *_earlier(self._earlier(asked.session), asked.authority.scope)]
-        own = [own_part(m.content or "") for m in said if m.role == "user" and _is_own(m, asked)]
+        own = [message for message in said if message.role == "user" and _is_own(message, asked)]
+        speaker = ""
+        if asked.authority.scope.is_group and asked.authority.role is not Role.OWNER:
+            others.append(Origin.PERSON)
+            speaker = next((as_name(one.sender.name) for one in own if one.sender), "") or asked.person or "?"
         return Grounds(
             tuple(f"{asked.session}#{message.id}" for message in said if message.role == "user"),
             least(asked.authority.origin, *origins),
             least(*others) if others else None,
-            "\n".join(own),
+            "\n".join(own_part(message.content or "") for message in own),
+            speaker,
         )
 
     async def keep(self, edits: Mapping[str, Edit], commit: Commit) -> bool:

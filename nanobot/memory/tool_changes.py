@@ -9,7 +9,7 @@ from nanobot.authority import least
 from nanobot.memory.commits import Commit
 from nanobot.memory.facts import bare
 from nanobot.memory.index import without_index
-from nanobot.memory.keeping import Asked, Keeping
+from nanobot.memory.keeping import Asked, Grounds, Keeping
 from nanobot.memory.markdown import without_comments
 from nanobot.memory.operations import operations
 from nanobot.memory.own_words import is_said
@@ -47,7 +47,7 @@ class ToolChanges:
             return Judgement("write")
         if edit.after and decode(edit.after) is None:
             return Judgement("refuse", "it is no text, so that nobody could say yes to it.")
-        is_own = not is_guarded(path) and await asyncio.to_thread(_only_brings, path, edit, grounds.own_words)
+        is_own = not is_guarded(path) and await asyncio.to_thread(_only_brings, path, edit, grounds)
         return Judgement("write" if is_own else "propose")
 
     async def propose(self, path: PurePosixPath, edit: Edit, caller: Caller) -> str:
@@ -96,7 +96,7 @@ class ToolChanges:
         return await self._keeping.keep({str(path): edit}, commit)
 
 
-def _only_brings(path: PurePosixPath, edit: Edit, own_words: str) -> bool:
+def _only_brings(path: PurePosixPath, edit: Edit, grounds: Grounds) -> bool:
     """Whether all that a change does is to add lines that somebody has said, and to leave the others where they are."""
     old = iter(_raw_lines(edit.before))
     expected, brought = next(old, None), []
@@ -109,7 +109,16 @@ def _only_brings(path: PurePosixPath, edit: Edit, own_words: str) -> bool:
         return False
     if edit.before is None and path.name not in _FIXED:
         brought.append(re.sub(r"[\W_]+", " ", path.stem))  # the index of notes, and so the prompt, shows it
-    return all(is_said(bare(line), own_words) for line in brought if re.search(r"\w", line))
+    return all(_is_theirs(bare(line), grounds) for line in brought if re.search(r"\w", line))
+
+
+def _is_theirs(text: str, grounds: Grounds) -> bool:
+    """Whether a line is what somebody has said, behind their name where it must stand there."""
+    if grounds.speaker:
+        _, name, text = text.partition(f"{grounds.speaker}: ")
+        if not name:
+            return False
+    return is_said(text, grounds.own_words)
 
 
 def shown_lines(path: PurePosixPath, data: bytes | None, read_frontmatter: ReadFrontmatter) -> list[str]:

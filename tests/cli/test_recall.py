@@ -77,7 +77,7 @@ def test_what_was_said_cannot_drive_the_terminal(workspace: Path, capsys: pytest
     message |= {"content": "a\x1b[2J zebra"}
     (workspace / "sessions" / "cli" / "b.jsonl").write_text(json.dumps(message) + "\n")
     assert main(["--workspace", str(workspace), "recall", "zebra"]) == 0
-    assert capsys.readouterr().out == "2026-11-02 09:00 · Eve[2J Ada, in cli:b\n    a[2J zebra\n"
+    assert capsys.readouterr().out == "2026-11-02 09:00 · Eve‹2J Ada, in cli:b\n    a[2J zebra\n"
 
 
 def test_a_list_of_hits_that_is_cut_says_so(workspace: Path, capsys: pytest.CaptureFixture[str]) -> None:

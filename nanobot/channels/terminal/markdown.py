@@ -71,13 +71,15 @@ class _MarkedCode(_Code):
 
 
 def _breaks(line: str, width: int) -> list[int]:
-    """Where to break a line so that no part is wider."""
-    breaks, used = [], 0
+    """Where to break a line so that no part is wider; before blanks, since those at the end of a row are not seen."""
+    breaks, start, used = [], 0, 0
     for place, character in enumerate(line):
         cells = cell_len(character)
-        if used + cells > width and used:
-            breaks.append(place)
-            used = 0
+        while used + cells > width and used:
+            end = start + len(line[start:place].rstrip(" "))
+            start = end if end > start else place
+            breaks.append(start)
+            used = cell_len(line[start:place])
         used += cells
     return breaks
 
