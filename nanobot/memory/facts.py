@@ -30,6 +30,8 @@ _TRIES = 5
 
 _DATE = re.compile(r" \(\d{4}-\d{2}-\d{2}\)$")
 _BULLET = re.compile(r"^(?:[-*+•](?:\s+|$))+")
+_TOLD_BY = re.compile(r".{1,90}(?: said: “|说：“)(?P<words>.*)”")
+_QUOTES = str.maketrans("“”„«»「」", "‘’‚‹›‘’")  # within those in which a line tells of somebody's words
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,24 @@ def _by(asked: Asked, fact: str) -> str:
     """A fact with who said it, where several speak and it is not an owner."""
     if not asked.authority.scope.is_group or asked.authority.role is Role.OWNER:
         return fact
-    return f"{as_name(asked.name) or asked.person or '?'}: {fact}"
+    return told_by(as_name(asked.name) or asked.person, fact)
+
+
+def told_by(name: str, words: str) -> str:
+    """Return a line that tells who said what, in the language of the words; without a name, that somebody else did."""
+    words, is_chinese = words.translate(_QUOTES), language_of(words) == "zh"
+    return f"{name or '别人'}说：“{words}”" if is_chinese else f"{name or 'Somebody else'} said: “{words}”"
+
+
+def is_told_of_others(line: str) -> bool:
+    """Return whether a line tells who said what."""
+    return _TOLD_BY.fullmatch(bare(line)) is not None
+
+
+def without_speaker(line: str) -> str:
+    """Return the words of a line, without its bullet, its date and who said them."""
+    told = _TOLD_BY.fullmatch(bare(line))
+    return told["words"] if told else bare(line)
 
 
 def _memory(data: bytes | None) -> str | None:

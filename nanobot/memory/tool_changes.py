@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from nanobot.authority import least
 from nanobot.memory.commits import Commit
-from nanobot.memory.facts import bare
+from nanobot.memory.facts import bare, told_by, without_speaker
 from nanobot.memory.index import without_index
 from nanobot.memory.keeping import Asked, Grounds, Keeping
 from nanobot.memory.markdown import without_comments
@@ -114,11 +114,8 @@ def _only_brings(path: PurePosixPath, edit: Edit, grounds: Grounds) -> bool:
 
 def _is_theirs(text: str, grounds: Grounds) -> bool:
     """Whether a line is what somebody has said, behind their name where it must stand there."""
-    if grounds.speaker:
-        _, name, text = text.partition(f"{grounds.speaker}: ")
-        if not name:
-            return False
-    return is_said(text, grounds.own_words)
+    words = without_speaker(text) if grounds.speaker else text
+    return (not grounds.speaker or text == told_by(grounds.speaker, words)) and is_said(words, grounds.own_words)
 
 
 def shown_lines(path: PurePosixPath, data: bytes | None, read_frontmatter: ReadFrontmatter) -> list[str]:

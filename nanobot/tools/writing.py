@@ -137,7 +137,7 @@ class Writer:
         is_owners = scope.is_group and caller.authority.role is not Role.OWNER
         who = "an owner of the bot has to say yes" if is_owners else "the user is asked"
         if is_owners:
-            who += " (what the user says in this very message may stand there at once, as “Name: their words”)"
+            who += " (what the user says in this very message may stand there at once, as Name said: “their words”)"
         return ToolResult(
             f"{name} is not changed yet. Since you have read what is not the user's own words, the change is proposed: "
             f"all of it is shown to them at the end of your answer, and {who}. You read the file as it would be. Do "

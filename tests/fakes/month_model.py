@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from nanobot.memory.dream.editing import without_speaker
-from nanobot.memory.facts import compared
+from nanobot.memory.facts import compared, without_speaker
 from nanobot.ports import ModelInfo, Reply, Request, Stream
 from nanobot.transcript import Message, ToolCall
 from tests.fakes.dreamers import Row, add, change, data_of, note, remove, wants

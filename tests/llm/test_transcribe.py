@@ -30,7 +30,8 @@ class Ears:
         form = await request.post()
         file = form["file"]
         assert isinstance(file, web.FileField)
-        self.heard.append((str(form["model"]), file.filename, file.content_type, file.file.read()))
+        with file.file as content:
+            self.heard.append((str(form["model"]), file.filename, file.content_type, content.read()))
         assert request.headers["Authorization"] == f"Bearer {KEY}"
         answer = self.answers.popleft()
         if answer is None:

@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 import pytest
 
 from nanobot.authority import Scope
-from nanobot.memory.dream.editing import is_told_of_others
-from nanobot.memory.facts import compared
+from nanobot.memory.facts import compared, is_told_of_others
 from tests.fakes.logs import logging_as_before
 from tests.month import story
 from tests.month.cast import SCOPES

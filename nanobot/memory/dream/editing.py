@@ -11,14 +11,13 @@ from nanobot.memory.dream.draft import MEMORY, Draft
 from nanobot.memory.dream.head import body_of, body_start, field_of, note_text, touched
 from nanobot.memory.dream.proposals import Proposal
 from nanobot.memory.dream.refused import Refused
-from nanobot.memory.facts import bare, compared, with_fact
+from nanobot.memory.facts import bare, compared, with_fact, without_speaker
 from nanobot.memory.index import lines_of, newline_of
 from nanobot.memory.markdown import statements
 from nanobot.memory.recall.words import is_stop, words_of
 
 _DATED = re.compile(r"\d{4}-\d{2}-\d{2}\)?[.。]?$")
 _PREFIX = re.compile(r"\s*(?:[-*+•]\s+|\d+[.)]\s+)?")
-_ATTRIBUTED = re.compile(r".{1,90}(?: said: “|说：“)(?P<words>.*)”")
 _TITLES = {"USER.md": "# The user", "MEMORY.md": "# Memory"}
 
 
@@ -82,17 +81,6 @@ def is_same(one: str, other: str) -> bool:
     mine, yours = without_speaker(one), without_speaker(other)
     words = _told(mine)
     return len(words) > 1 and words == _told(yours) and difference(mine, yours) is None
-
-
-def is_told_of_others(line: str) -> bool:
-    """Whether a line says who said what."""
-    return _ATTRIBUTED.fullmatch(bare(line)) is not None
-
-
-def without_speaker(line: str) -> str:
-    """The words of a line, without its bullet, its date and who said them."""
-    told = _ATTRIBUTED.fullmatch(bare(line))
-    return told["words"] if told else bare(line)
 
 
 def _told(text: str) -> list[str]:

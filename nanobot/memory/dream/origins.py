@@ -6,18 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from nanobot.i18n import language_of
 from nanobot.memory.alike import content_words
 from nanobot.memory.dream.draft import MEMORY
-from nanobot.memory.dream.editing import Change, facts_of, is_told_of_others
+from nanobot.memory.dream.editing import Change, facts_of
 from nanobot.memory.dream.evidence import Evidence
 from nanobot.memory.dream.proposals import Proposal
 from nanobot.memory.dream.refused import Refused
+from nanobot.memory.facts import is_told_of_others, told_by
 from nanobot.memory.own_words import is_plain_title, speaks_for
 from nanobot.memory.recall.words import is_stop, words_of
 
 _SAID_BY = re.compile(r"(?P<by>.{1,80}?)(?: (?:said|says|wrote|writes)|说|說|写道)\s?[:：,，]\s?(?P<text>\S.*)")
-_QUOTES = str.maketrans("“”„«»「」", "‘’‚‹›‘’")
 _LABEL = re.compile(r"\w+")
 _LONGEST_HAN_LABEL = 2
 _FEWEST, _SMALL = 3, 1 / 4
@@ -64,7 +63,7 @@ class _Grounds:
         ranked = sorted(self.others, key=lambda one: one[0].casefold() != by)
         name = next((name for name, said in ranked if speaks_for(said, body)), None)
         if name is not None and self.may_quote:
-            return _told(name, body)
+            return told_by(name, body)
         if name is not None:
             raise Refused("origin", f"Nobody whose memory this is said {text[:80]!r}, but somebody else. Leave it out.")
         raise Refused("unsupported", f"What it rests on does not say: {text[:80]!r}. Leave it out.")
@@ -151,14 +150,6 @@ def _is_label(text: str) -> bool:
     """Whether it names something, and says nothing: one word."""
     words = _LABEL.findall(text)
     return len(words) <= 1 and len(_HAN.findall(text)) <= _LONGEST_HAN_LABEL
-
-
-def _told(name: str, text: str) -> str:
-    """What somebody else said, as theirs."""
-    words = text.translate(_QUOTES)
-    if language_of(text) == "zh":
-        return f"{name or '别人'}说：“{words}”"
-    return f"{name or 'Somebody else'} said: “{words}”"
 
 
 def _is_translated(text: str, said: str) -> bool:
