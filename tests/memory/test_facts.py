@@ -120,7 +120,8 @@ async def test_in_a_group_it_is_written_who_said_so_unless_that_is_an_owner(path
 
     remembered = [await facts_in(path).remember(text, asked) for text, asked in (("we meet at 9", ben), ("at 10", ada))]
 
-    assert [one.line for one in remembered] == ["- Ben ‹owner› said: “we meet at 9” (2026-11-30)", "- at 10 (2026-11-30)"]
+    lines = [one.line for one in remembered]
+    assert lines == ["- Ben ‹owner› said: “we meet at 9” (2026-11-30)", "- at 10 (2026-11-30)"]
 
 
 @pytest.mark.parametrize(
