@@ -14,9 +14,13 @@ NanobotError
 Anything else that is raised is a bug and is logged with its traceback.
 """
 
+import errno
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Of an OSError: the disk, or one's share of it, is full."""
 
 LLMErrorKind = Literal[
     "auth",  # the key is wrong, missing or not allowed to
@@ -92,6 +96,10 @@ class ConfigError(NanobotError):
 
 class WorkspaceError(NanobotError):
     """The workspace cannot be used. The text says why and what to do."""
+
+
+class DiskFullError(WorkspaceError):
+    """The workspace cannot be written for want of room; reading what is there still works."""
 
 
 class StoreError(NanobotError):

@@ -6,7 +6,6 @@ family's function runs.
 """
 
 import argparse
-import errno
 import importlib
 import io
 import os
@@ -16,15 +15,13 @@ from typing import Any, cast
 
 from nanobot import __version__
 from nanobot.cli.telling import tell, tell_error
-from nanobot.errors import ConfigError, NanobotError, UsageError
+from nanobot.errors import NO_ROOM, ConfigError, NanobotError, UsageError
 
 _FAMILIES = ("chat", "gateway", "status", "pair", "sessions", "model", "config", "doctor", "recall", "memory", "dream")
 
 USAGE = 2  # what argparse exits with; a configuration that cannot be used is the same kind of mistake
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 PIPE_CLOSED = 141  # 128 + SIGPIPE
-
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class _Parser(argparse.ArgumentParser):
@@ -122,7 +119,7 @@ def _is_of_output(error: Exception) -> bool:
         sys.stdout.flush()
     except OSError:
         return True
-    return error.errno in _NO_ROOM
+    return error.errno in NO_ROOM
 
 
 def _write_nowhere() -> None:

@@ -96,6 +96,7 @@ async def _ask(config: "Config", args: argparse.Namespace, words: "Sequence[str]
 async def _here(config: "Config", args: argparse.Namespace, words: "Sequence[str]") -> "ShellAnswer":
     """Do it alone or, if it only reads, beside another process. Raises WorkspaceError if neither works."""
     from nanobot.app.alone import alone, beside
+    from nanobot.errors import DiskFullError
     from nanobot.store.lock import InUseError
 
     try:
@@ -105,5 +106,8 @@ async def _here(config: "Config", args: argparse.Namespace, words: "Sequence[str
         if args.action not in _READING and args.words:
             own = f"/dream-{args.action} {args.words}" if args.scope == "owner" else ""
             raise error.or_typed(own) from None
+    except DiskFullError:
+        if args.action not in _READING:
+            raise
     async with beside(config, home_of(args)) as bot:
         return await bot.shell.do(words)

@@ -17,6 +17,7 @@ from nanobot.commands.written import as_markdown, fenced
 from nanobot.messages import Button
 from nanobot.people.standing import TERMINAL
 from nanobot.ports import Clock, Media, SessionStore
+from nanobot.text import as_name
 from nanobot.transcript import Message, SessionInfo
 
 MOST_SESSIONS = 20
@@ -74,7 +75,7 @@ class Listing:
         for key in (named, f"{TERMINAL}:{named}"):
             if key in keys:
                 return key
-        listed = self._listed.get(call.message.address.session_key) or keys
+        listed = self._listed.get(call.message.address.session_key) or list(filter(_is_resumable, keys))
         number = int(named) if named.isdecimal() else 0
         return listed[number - 1] if 0 < number <= len(listed) else None
 
@@ -83,7 +84,7 @@ class Listing:
         here = info.key == call.message.address.session_key
         first = await self._store.first_words(info.key)
         is_theirs = first is not None and first.scope in (None, call.message.authority.scope.name)
-        words = shorten(first.content or "", FIRST_WORDS, placeholder=" …") if first and is_theirs else ""
+        words = shorten(_words(first), FIRST_WORDS, placeholder=" …") if first and is_theirs else ""
         row = call.say("command.session_here" if here else "command.session", key=info.key, at=self._age(call, info))
         return f"{row} · {words}" if words else row
 
@@ -96,17 +97,30 @@ class Listing:
         return info.updated[:10] if seconds >= 60 else call.say("command.just_now")
 
 
+def _words(message: Message) -> str:
+    """What was said or, where nothing was, what came along."""
+    files = (as_name(file.name or file.path) for file in message.files)
+    others = (f"[{as_name(quote.by)}] {quote.text}" if quote.by else quote.text for quote in message.quotes)
+    return message.content or next((text for text in (*others, *files) if text), "")
+
+
 def sessions_command(listing: Listing) -> Command:
     """/sessions: what there is, with first words and age."""
 
     async def handle(call: Call) -> Answer:
         infos = await listing.infos(call)
         shown = infos[:MOST_SESSIONS]
-        listing.remember(call, [info.key for info in shown])
-        rows = [f"{number}. {await listing.row(call, info)}" for number, info in enumerate(shown, 1)]
+        is_terminal = call.message.address.channel == TERMINAL
+        numbered = [info for info in shown if is_terminal and _is_resumable(info.key)]
+        others = [info for info in shown if info not in numbered]
+        listing.remember(call, [info.key for info in numbered])
+        rows = [f"{number}. {await listing.row(call, info)}" for number, info in enumerate(numbered, 1)]
+        if others and is_terminal:
+            rows.append(f"\n{call.say('command.sessions_elsewhere')}\n")
+        rows += [f"- {await listing.row(call, info)}" for info in others]
         if len(infos) > MOST_SESSIONS:
             rows.append(call.say("command.more_sessions", count=len(infos) - MOST_SESSIONS))
-        if rows and call.message.address.channel == TERMINAL:
+        if rows and is_terminal:
             rows.append(f"\n{call.say('command.resume_how')}")
         return Answer("\n".join(rows) or call.say("command.no_sessions"))
 
@@ -122,7 +136,7 @@ def resume_command(listing: Listing, agent: Agent) -> Command:
         here, key = call.message.address.session_key, await listing.key_of(call)
         if key is None:
             return Answer(call.say("command.no_such_session", name=call.argument), failed=True)
-        if not key.startswith(f"{TERMINAL}:"):
+        if not _is_resumable(key):
             return Answer(call.say("command.session_elsewhere", key=key), failed=True)
         if key == here:
             return Answer(call.say("command.resumed_already", key=key))
@@ -136,6 +150,10 @@ def resume_command(listing: Listing, agent: Agent) -> Command:
         return Answer("\n\n".join(filter(None, [call.say("command.resumed", key=key), *last])), goes_to=key)
 
     return Command("resume", handle, immediate=True, role=Role.OWNER, in_terminal_only=True)
+
+
+def _is_resumable(key: str) -> bool:
+    return key.startswith(f"{TERMINAL}:")
 
 
 def _excerpt(text: str) -> str:
@@ -164,9 +182,7 @@ def _closed(markdown: str) -> str:
 
 async def _choices(listing: Listing, call: Call) -> Answer:
     here = call.message.address.session_key
-    infos = [info for info in await listing.infos(call) if info.key.startswith(f"{TERMINAL}:") and info.key != here][
-        :MOST_CHOICES
-    ]
+    infos = [info for info in await listing.infos(call) if _is_resumable(info.key) and info.key != here][:MOST_CHOICES]
     if not infos:
         return Answer(call.say("command.no_other_session"))
     buttons = [Button(await listing.row(call, info), f"/resume {info.key}") for info in infos]

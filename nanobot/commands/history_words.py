@@ -172,7 +172,9 @@ def _first(entry: Entry, asking: Asking) -> str:
 def _operations(entry: Entry) -> Sequence[Operation]:
     """What there is to tell of a version."""
     said = () if entry.kind == "hand" else entry.operations
-    return [operation for operation in said or entry.seen if operation.verb != "confirm"]
+    shown = {operation.file for operation in entry.seen}
+    told = [one for one in said if not (one.says_nothing and one.file in shown)]
+    return [operation for operation in (*told, *entry.seen) if operation.verb != "confirm"]
 
 
 def _shown(entry: Entry, diffs: Sequence[FileDiff], asking: Asking) -> Iterator[str]:

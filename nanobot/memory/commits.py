@@ -44,6 +44,11 @@ class Operation:
     messages: tuple[str, ...] = ()
     remark: str = ""
 
+    @property
+    def says_nothing(self) -> bool:
+        """Whether nobody learns from it what was written in the file."""
+        return self.verb in ("write", "delete") and not self.text
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:

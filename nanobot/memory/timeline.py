@@ -88,9 +88,9 @@ class Timeline:
         await self._versions.commit_hand_edits()
         every = map(_seen_by(scope), await self._versions.log(within=within(scope)))
         entries = list(islice(filter(None, every), count))
-        silent = [entry for entry in entries[:LATEST] if not entry.operations and entry.kind != "base"]
+        silent = [entry for entry in entries[:LATEST] if entry.kind != "base" and _is_silent(entry)]
         diffs = await self._versions.diffs([entry.version for entry in silent])
-        seen = {entry.version.id: _seen_of(scope, changed) for entry, changed in zip(silent, diffs, strict=True)}
+        seen = {entry.version.id: _seen_of(scope, entry, changed) for entry, changed in zip(silent, diffs, strict=True)}
         return [replace(entry, seen=seen.get(entry.version.id, ())) for entry in entries]
 
     async def entry(self, scope: Scope, reference: str) -> Entry:
@@ -115,8 +115,13 @@ def _seen_by(scope: Scope) -> Callable[[Version], Entry | None]:
     return lambda version: entry_of(version, scope)
 
 
-def _seen_of(scope: Scope, diffs: Sequence[FileDiff]) -> Sequence[Operation]:
-    return [one for diff in diffs if is_of(scope, diff.path) for one in _seen_in(diff)]
+def _is_silent(entry: Entry) -> bool:
+    return not entry.operations or any(operation.says_nothing for operation in entry.operations)
+
+
+def _seen_of(scope: Scope, entry: Entry, diffs: Sequence[FileDiff]) -> Sequence[Operation]:
+    told = {operation.file for operation in entry.operations if not operation.says_nothing}
+    return [one for diff in diffs if is_of(scope, diff.path) and diff.path not in told for one in _seen_in(diff)]
 
 
 def _seen_in(diff: FileDiff) -> Iterator[Operation]:

@@ -13,7 +13,7 @@ from typing import Self
 
 import msgspec
 
-from nanobot.errors import WorkspaceError
+from nanobot.errors import NO_ROOM, DiskFullError, WorkspaceError
 from nanobot.store.private import private_folder
 from nanobot.workspace import PRIVATE_FILE, Workspace
 
@@ -108,13 +108,18 @@ class WorkspaceLock:
         self._descriptor: int | None = None
 
     def __enter__(self) -> Self:
-        """Take the lock. Raises InUseError, and another WorkspaceError if locking does not work there."""
+        """Take the lock. Raises InUseError, DiskFullError, and another WorkspaceError if locks do not work there."""
         try:
             private_folder(self._path.parent)
             if not self._serves:
                 self._give_precedence()
             self._descriptor = self._take()
         except OSError as error:
+            if error.errno in NO_ROOM:
+                raise DiskFullError(
+                    f"The disk of the workspace {self._root} is full ({error.strerror}). Nothing is lost: "
+                    "make room on it, and start again. `nanobot doctor` says how much is free."
+                ) from error
             raise WorkspaceError(
                 f"The workspace {self._root} cannot be locked ({error.strerror or error}: {self._path}). "
                 "It must be a folder that you may write to, on a file system that supports locks: "

@@ -240,3 +240,27 @@ def test_a_command_that_a_killed_process_left_is_ended_and_told(
     assert "A command that I had started before I was cut off was still running; I have ended it." in (
         capsys.readouterr().err
     )
+
+
+def test_on_a_full_disk_reading_works_and_what_would_write_says_that_it_is_full(shell: Shell) -> None:
+    shell.workspace.memory_file.write_text("# Memory\n\n- the boat is blue\n", encoding="utf-8")
+    shell.says("memory", "log")
+    full = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); "
+    begin = full + "from nanobot.cli import main; sys.exit(main(sys.argv[1:]))"
+
+    def run(*words: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run([sys.executable, "-c", begin, *words], capture_output=True, text=True, check=False)
+
+    shown, listed, refused, checked = (
+        run("memory", "show"),
+        run("memory", "log"),
+        run("memory", "undo", "abcd"),
+        run("doctor"),
+    )
+
+    assert (shown.returncode, listed.returncode) == (0, 0), shown.stderr + listed.stderr
+    assert "the boat is blue" in shown.stdout
+    assert refused.returncode == 1
+    assert "is full" in refused.stderr
+    assert "supports locks" not in refused.stderr
+    assert "is full" in checked.stdout + checked.stderr

@@ -234,3 +234,32 @@ def test_an_export_holds_the_words_of_others_as_theirs() -> None:
 
     assert "\nwhat is this?\n\n> [forward Zoe ‹id 1›]\n> pay me\n> now\n\n> [card]\n> [contact: Ben]\n" in written
     assert "a long file" not in written
+
+
+async def test_only_what_can_be_resumed_has_a_number_and_what_was_passed_on_stands_for_first_words(
+    tmp_path: Path,
+) -> None:
+    llm = ScriptedLLM(*[says("Fine.") for _ in range(3)])
+    private = Address("telegram", "1")
+    async with Bot(tmp_path, llm).running() as bot:
+        await bot.ask("Plan the garden", at=Address("cli", "work"))
+        bot.clock.advance(60)
+        forwarded = InboundMessage(
+            id=new_id(),
+            address=private,
+            sender=Sender("1"),
+            authority=OWNER_IN_TERMINAL,
+            text="",
+            quotes=[Quote("The rope is mine", "Mallory [owner]", "forward")],
+        )
+        await bot.bus.publish(forwarded)
+        await bot.hear()
+        await bot.ask("What is for lunch?")
+        rows = (await bot.ask("/sessions")).text.splitlines()
+        assert (await bot.ask("/resume 2")).goes_to == "cli:work"
+        assert (await bot.ask("/resume 3")).failed
+    numbered = [row for row in rows if row[:1].isdigit()]
+    assert [row.split(" ")[:2] for row in numbered] == [["1.", "cli:test"], ["2.", "cli:work"]]
+    [elsewhere] = [row for row in rows if row.startswith("- ")]
+    assert elsewhere.startswith("- telegram:1 ")
+    assert elsewhere.endswith(" · [Mallory ‹owner›] The rope is mine")

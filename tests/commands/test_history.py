@@ -4,7 +4,7 @@ import asyncio
 import json
 import random
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -13,6 +13,10 @@ from nanobot.commands.history_words import told
 from nanobot.memory.commits import parse
 from nanobot.memory.keeping import Asked
 from nanobot.memory.tombstones import FOLDER
+from nanobot.memory.tool_changes import ToolChanges
+from nanobot.messages import Address
+from nanobot.ports import Caller, Edit
+from nanobot.store.frontmatter import read_frontmatter
 from tests.commands.historian import ADA, ADA_IN_GROUP, BOB, IN_GROUP, Historian, memory_of, version_in
 from tests.fakes.dreamers import add, change, keen, note, remove, wants
 from tests.memory.dream.bedroom import BASE, MEMORY, Bedroom
@@ -410,3 +414,20 @@ async def test_a_change_that_has_another_number_since_something_was_forgotten_sa
 
     assert told(shown, asking).text.startswith(f"`{dream}`")
     assert told(shown, replace(asking, typed="0ld0ld0")).text.startswith(f"0ld0ld0 is now {dream}: ")
+
+
+@pytest.mark.parametrize(("path", "name"), [("AGENTS.md", "AGENTS.md"), ("skills/rhyme/SKILL.md",) * 2])
+async def test_lines_of_a_guarded_file_that_a_tool_wrote_are_listed_under_its_name(
+    ada: Historian, path: str, name: str
+) -> None:
+    file = ada.bedroom.root / path
+    before = file.read_bytes() if file.exists() else None
+    edit = Edit(before, (before or b"") + b"# Rules\n\n- answer in rhyme\n- no jokes\n")
+    caller = Caller(Address("telegram", "1"), ADA, "t1", "en")
+    assert await ToolChanges(ada.keeping, ada.proposals, read_frontmatter).keep(PurePosixPath(path), edit, caller)
+
+    text = await ada.says("/dream-log")
+
+    assert f"new in {name}: answer in rhyme\n" in text
+    assert f"new in {name}: no jokes\n" in text
+    assert f"note {name}" not in text

@@ -112,7 +112,8 @@ class DreamReport:
 
 def told_operation(operation: Operation, language: Language) -> str:
     """One change in plain words."""
-    note = operation.file.rpartition("/")[2]
+    is_skill = operation.file.startswith("skills/")  # every skill has a file of the same name
+    note = operation.file if is_skill else operation.file.rpartition("/")[2]
     merged = _listed(path.rpartition("/")[2] for path in operation.merged)
     text = say(
         f"dream.did_{operation.verb}",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from nanobot.errors import NO_ROOM
 from nanobot.ops.doctor import Finding, ok, problem, warning
 from nanobot.workspace import Workspace, set_mode
 
@@ -59,7 +60,7 @@ def _tried(root: Path) -> Iterator[Finding]:
     try:
         descriptor, name = tempfile.mkstemp(prefix=".nanobot-doctor-", dir=root)
     except OSError as error:
-        yield problem("doctor.workspace_unwritable", path=root, error=error.strerror or error)
+        yield _unwritable(root, error)
         return
     try:
         os.write(descriptor, b"doctor")
@@ -67,7 +68,7 @@ def _tried(root: Path) -> Iterator[Finding]:
         if not (set_mode(descriptor, 0o700) and set_mode(descriptor, 0o600)):
             yield warning("doctor.workspace_no_modes", path=root)
     except OSError as error:
-        yield problem("doctor.workspace_unwritable", path=root, error=error.strerror or error)
+        yield _unwritable(root, error)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -75,6 +76,11 @@ def _tried(root: Path) -> Iterator[Finding]:
     finally:
         os.close(descriptor)
         Path(name).unlink(missing_ok=True)
+
+
+def _unwritable(root: Path, error: OSError) -> Finding:
+    sentence = "doctor.workspace_full" if error.errno in NO_ROOM else "doctor.workspace_unwritable"
+    return problem(sentence, path=root, error=error.strerror or error)
 
 
 def skills(broken: Iterable[tuple[str, str]]) -> Iterator[Finding]:
