@@ -6,8 +6,9 @@ Whatever a prompt carries and whatever a guard judges goes through `canonical`: 
 import codecs
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 _MARKS = (  # the longer one first: a UTF-32 mark begins like a UTF-16 one
     (codecs.BOM_UTF8, "utf-8"),
@@ -202,3 +203,22 @@ def _written_out(character: str) -> str:
 def _apart(match: re.Match[str]) -> str:
     """A blank behind the first character leaves a mark readable and takes its force."""
     return match[0] + " "
+
+
+@dataclass(frozen=True, slots=True)
+class LineChange:
+    """Lines `start` to `stop` of a text that became these."""
+
+    start: int
+    stop: int
+    lines: Sequence[bytes]
+
+    def overlaps(self, other: "LineChange") -> bool:
+        """Return whether both change one line. Lines that both bring to one place are no change of a line."""
+        return self.start < other.stop and other.start < self.stop
+
+
+def line_changes(base: Sequence[bytes], lines: Sequence[bytes]) -> Sequence[LineChange]:
+    """Compare two texts line by line; return what makes the first one the second, in order."""
+    steps = SequenceMatcher(None, base, lines, autojunk=False).get_opcodes()
+    return [LineChange(start, stop, lines[i:j]) for tag, start, stop, i, j in steps if tag != "equal"]

@@ -9,6 +9,7 @@ from typing import get_args
 
 from nanobot.commands.history import MOST_CHOICES, MOST_LISTED, Asking, Choice, Log, Result, Shown, Trouble, Written
 from nanobot.commands.router import Answer
+from nanobot.commands.written import fenced
 from nanobot.memory.commits import Operation
 from nanobot.memory.dream.report import told_operation
 from nanobot.memory.facts import bare
@@ -189,7 +190,7 @@ def _shown(entry: Entry, diffs: Sequence[FileDiff], asking: Asking) -> Iterator[
         lines = _changes(diff, asking)
         kept = list(_fitting(lines, room))
         room -= sum(map(len, kept))
-        yield _fenced("\n".join(kept))
+        yield fenced("\n".join(kept), "diff")
         if len(lines) > len(kept):
             yield asking.say("more_changes", count=len(lines) - len(kept))
     if entry.version.parent is not None:
@@ -217,12 +218,6 @@ def _fitting(lines: Sequence[str], room: int) -> Iterator[str]:
         if room < 0:
             return
         yield line
-
-
-def _fenced(text: str) -> str:
-    """A block of code that nothing in it can close."""
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-    return f"{fence}diff\n{text}\n{fence}"
 
 
 def _receipt(receipt: Receipt, asking: Asking) -> Iterator[str]:

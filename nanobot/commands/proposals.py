@@ -8,6 +8,7 @@ from functools import partial
 from nanobot.authority import Scope
 from nanobot.commands.router import Answer, Call, Command, FollowUp
 from nanobot.commands.session import Lines
+from nanobot.commands.written import fenced
 from nanobot.errors import NanobotError, StoreError
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
@@ -203,8 +204,7 @@ def _of_decision(decision: Decision, *, tells: bool) -> OutboundMessage | None:
 
 def _unfit(decision: Decision, language: Language) -> str:
     rows = [line for path, lines in decision.left.items() for line in (f"=== {path} ===", *lines)]
-    fence = "`" * (3 + max((row.count("`") for row in rows), default=0))
-    what = "\n".join([f"{fence}diff", *rows, fence])
+    what = fenced("\n".join(rows), "diff")
     return say("proposals.unfit", language, files=", ".join(decision.left), what=what)
 
 

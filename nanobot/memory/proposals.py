@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -21,6 +20,7 @@ from nanobot.memory.passage import Passage
 from nanobot.memory.shelves import Shelves
 from nanobot.memory.tombstones import all_names, bury, encode
 from nanobot.ports import Caller, Clock, Edit, Found, Meant, Piece, ProposalStore, ProposedChange
+from nanobot.text import LineChange, line_changes
 from nanobot.workspace import is_versioned
 
 log = logging.getLogger(__name__)
@@ -108,11 +108,6 @@ class Proposals:
     async def asked(self, name: str) -> None:
         """The question about this one is on its way. Raises StoreError."""
         await self._store.change(lambda every: [replace(one, is_asked=one.is_asked or one.id == name) for one in every])
-
-    async def staged(self, turn: str, path: PurePosixPath) -> Edit | None:
-        """What the turn has proposed for a file; None if nothing. Raises StoreError."""
-        proposal = await self.of_turn(turn)
-        return proposal.edits.get(str(path)) if proposal else None
 
     async def stage(
         self, path: PurePosixPath, edit: Edit, caller: Caller, origin: Origin, messages: Sequence[str]
@@ -369,40 +364,28 @@ def put_in(edit: Edit, now: bytes | None) -> Fit:
     base = _lines(edit.before)
     mine, theirs = _changes(base, _lines(edit.after)), _changes(base, _lines(now))
     mine = [left for one in mine if (left := _without_known(one, theirs))]
-    fitting = [one for one in mine if not any(one.meets(other) for other in theirs)]
+    fitting = [one for one in mine if not any(one.overlaps(other) for other in theirs)]
     lines = list(base)
     for change in sorted([*fitting, *theirs], key=lambda one: (one.start, one.stop, one in theirs), reverse=True):
         lines[change.start : change.stop] = change.lines
     text = b"".join(lines)
     has_no_end = not edit.after.endswith(b"\n") and not now.endswith(b"\n")
-    unfit = tuple(line for one in mine if one not in fitting for line in one.told(base))
+    unfit = tuple(line for one in mine if one not in fitting for line in _told_lines(one, base))
     return Fit(text.removesuffix(b"\n") if has_no_end else text, unfit)
-
-
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """Lines `start` to `stop` of the base became these."""
-
-    start: int
-    stop: int
-    lines: Sequence[bytes]
-
-    def meets(self, other: "_Change") -> bool:
-        """Whether it cannot be told what both together come to. Lines that both bring to one place stand there both."""
-        return self.start < other.stop and other.start < self.stop
-
-    def told(self, base: Sequence[bytes]) -> Iterator[str]:
-        yield from (f"-{_shown(line)}" for line in base[self.start : self.stop])
-        yield from (f"+{_shown(line)}" for line in self.lines)
 
 
 def changed_lines(edit: Edit) -> Sequence[str]:
     """The lines that a change takes away and brings, as in a diff."""
     base = _lines(edit.before or b"")
-    return tuple(line for one in _changes(base, _lines(edit.after or b"")) for line in one.told(base))
+    return tuple(line for one in _changes(base, _lines(edit.after or b"")) for line in _told_lines(one, base))
 
 
-def _without_known(change: _Change, others: Sequence[_Change]) -> _Change | None:
+def _told_lines(change: LineChange, base: Sequence[bytes]) -> Iterator[str]:
+    yield from (f"-{_shown(line)}" for line in base[change.start : change.stop])
+    yield from (f"+{_shown(line)}" for line in change.lines)
+
+
+def _without_known(change: LineChange, others: Sequence[LineChange]) -> LineChange | None:
     """What is left of a change when others have made it, or a part of it, at the same place."""
     there = [line for one in others if (one.start, one.stop) == (change.start, change.stop) for line in one.lines]
     if change.start < change.stop:
@@ -412,16 +395,15 @@ def _without_known(change: _Change, others: Sequence[_Change]) -> _Change | None
     return replace(change, lines=new) if new else None
 
 
-def _changes(base: Sequence[bytes], lines: Sequence[bytes]) -> Sequence[_Change]:
+def _changes(base: Sequence[bytes], lines: Sequence[bytes]) -> Sequence[LineChange]:
     """What becomes of what; where much lies between the first change and the last, all of that at once."""
     shorter = min(len(base), len(lines))
     head = next((at for at in range(shorter) if base[at] != lines[at]), shorter)
     tail = next((at for at in range(shorter - head) if base[-1 - at] != lines[-1 - at]), shorter - head)
     old, new = base[head : len(base) - tail], lines[head : len(lines) - tail]
     if max(len(old), len(new)) > _MOST_LINES:
-        return [_Change(head, head + len(old), new)]
-    steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    return [_Change(head + start, head + stop, new[i:j]) for tag, start, stop, i, j in steps if tag != "equal"]
+        return [LineChange(head, head + len(old), new)]
+    return [LineChange(head + one.start, head + one.stop, one.lines) for one in line_changes(old, new)]
 
 
 def _lines(data: bytes) -> Sequence[bytes]:

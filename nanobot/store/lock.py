@@ -60,13 +60,26 @@ class InUseError(WorkspaceError):
         )
 
 
-class Precedence:
+class _Held:
+    """A locked file that says who holds it, from entering to leaving."""
+
+    _descriptor: int | None = None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._descriptor is not None:
+            os.ftruncate(self._descriptor, 0)
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+class Precedence(_Held):
     """Held by a gateway that waits for a workspace: nobody else takes that meanwhile, as long as its process lives."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._root = workspace.root
         self._path = workspace.next_lock
-        self._descriptor: int | None = None
 
     def __enter__(self) -> Self:
         """Raises InUseError if another gateway waits for it, and OSError."""
@@ -84,16 +97,8 @@ class Precedence:
         _sign(descriptor, serves=True)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._descriptor is not None:
-            os.ftruncate(self._descriptor, 0)
-            os.close(self._descriptor)
-            self._descriptor = None
 
-
-class WorkspaceLock:
+class WorkspaceLock(_Held):
     """Held from entering to leaving; the system lets go of it when the process dies, however it dies.
 
     The file stays when the lock is released: deleting it would let two others lock two different files.
@@ -105,7 +110,6 @@ class WorkspaceLock:
         self._root = workspace.root
         self._path = workspace.lock
         self._next = workspace.next_lock
-        self._descriptor: int | None = None
 
     def __enter__(self) -> Self:
         """Take the lock. Raises InUseError, DiskFullError, and another WorkspaceError if locks do not work there."""
@@ -126,14 +130,6 @@ class WorkspaceLock:
                 "choose one on a disk of this machine with --workspace, or have the share mounted with locks."
             ) from error
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._descriptor is not None:
-            os.ftruncate(self._descriptor, 0)
-            os.close(self._descriptor)
-            self._descriptor = None
 
     def _give_precedence(self) -> None:
         """Raises InUseError if a gateway waits for the workspace."""

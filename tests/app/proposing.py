@@ -1,10 +1,7 @@
 """A bot on a spool with a model that does whatever a forwarded text says, and a process of it that kills itself."""
 
 import asyncio
-import logging
-import os
 import re
-import signal
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -21,7 +18,7 @@ from nanobot.ops.clock import SystemClock
 from nanobot.ports import Delivery
 from nanobot.store.template import prepare, template_folder
 from nanobot.workspace import Home, Workspace
-from tests.fakes.forks import FORKS
+from tests.fakes.forks import die_at, is_killed
 from tests.fakes.openai_answers import Answer, call, say
 from tests.fakes.openai_server import FakeOpenAI
 
@@ -153,34 +150,13 @@ async def converse(life: Life) -> None:
 
 async def die(root: Path, step: int) -> bool:
     """Converse there, and be killed at the step of this number; False if there are not so many."""
-    process = FORKS.Process(target=_live, args=(root, step))
-    process.start()
-    await asyncio.to_thread(process.join)
-    code = process.exitcode
-    process.close()
-    assert code in (0, -signal.SIGKILL)
-    return code != 0
-
-
-class _Reaper(logging.Handler):
-    def __init__(self, step: int) -> None:
-        super().__init__()
-        self._left = step
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if not self._left:
-            os.kill(os.getpid(), signal.SIGKILL)
-        self._left -= 1
+    return await is_killed(_live, root, step)
 
 
 def _live(root: Path, step: int) -> None:
     async def live() -> None:
         async with Life(root) as life:
-            reaper = _Reaper(step)
-            for name in LOGS:
-                logger = logging.getLogger(name)
-                logger.setLevel(logging.DEBUG)
-                logger.addHandler(reaper)
+            die_at(step, *LOGS)
             await converse(life)
 
     asyncio.run(live())

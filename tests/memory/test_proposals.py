@@ -70,7 +70,8 @@ class House:
 
     async def stage(self, path: str, after: str, caller: Caller = CALLER) -> str:
         file = self.root / path
-        staged = await self.proposals.staged(caller.turn, PurePosixPath(path))
+        proposal = await self.proposals.of_turn(caller.turn)
+        staged = proposal.edits.get(path) if proposal else None
         before = staged.after if staged else file.read_bytes() if file.exists() else None
         edit = Edit(before, after.encode())
         return await self.proposals.stage(PurePosixPath(path), edit, caller, Origin.WEB, ["cli:main#u1"])

@@ -1,29 +1,12 @@
 """Two changes of one text, put together line by line."""
 
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
-from difflib import SequenceMatcher
 from pathlib import Path
 
 from nanobot.store.repo.git import Repository
+from nanobot.text import LineChange, line_changes
 
 _MOST_LINES = 20_000  # of a file; beyond it, only git's own merge is tried
-
-
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """Lines `start` to `stop` of the base became these."""
-
-    start: int
-    stop: int
-    lines: Sequence[bytes]
-
-    def meets(self, other: "_Change") -> bool:
-        """Whether it cannot be told what both together come to. Changes that only touch can be told."""
-        if self.start == self.stop == other.start == other.stop:
-            return True
-        return self.start < other.stop and other.start < self.stop
 
 
 def merged(repo: Repository, *, base: bytes, ours: bytes, theirs: bytes, keep_both: bool = False) -> bytes | None:
@@ -56,7 +39,7 @@ def _side_by_side(base: bytes, ours: bytes, theirs: bytes, *, keep_both: bool) -
     lines = base.splitlines(keepends=True)
     if len(lines) > _MOST_LINES:
         return None
-    mine, yours = _changes(lines, ours), _changes(lines, theirs)
+    mine, yours = (line_changes(lines, text.splitlines(keepends=True)) for text in (ours, theirs))
     known = [line for one in mine for line in one.lines]
     if any(_are_in_the_way(one, other, keep_both=keep_both) for one in mine for other in yours):
         return None
@@ -70,12 +53,7 @@ def _side_by_side(base: bytes, ours: bytes, theirs: bytes, *, keep_both: bool) -
     return b"".join(result) if all(line.endswith(b"\n") for line in result[:-1]) else None
 
 
-def _are_in_the_way(one: _Change, other: _Change, *, keep_both: bool) -> bool:
+def _are_in_the_way(one: LineChange, other: LineChange, *, keep_both: bool) -> bool:
+    """Whether it cannot be told what both together come to. Changes that only touch can be told."""
     is_at_one_place = one.start == one.stop == other.start == other.stop
-    return one.meets(other) and one != other and not (keep_both and is_at_one_place)
-
-
-def _changes(base: Sequence[bytes], text: bytes) -> Sequence[_Change]:
-    lines = text.splitlines(keepends=True)
-    steps = SequenceMatcher(None, base, lines, autojunk=False).get_opcodes()
-    return [_Change(start, stop, lines[i:j]) for tag, start, stop, i, j in steps if tag != "equal"]
+    return one != other and (one.overlaps(other) or (is_at_one_place and not keep_both))

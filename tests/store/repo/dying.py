@@ -1,13 +1,10 @@
 """A process that works on a history and kills itself at one of the steps that its log tells of."""
 
 import asyncio
-import logging
-import os
-import signal
 from pathlib import Path
 from typing import Literal
 
-from tests.fakes.forks import FORKS
+from tests.fakes.forks import die_at, is_killed
 from tests.store.repo.desk import MEMORY, Desk
 
 Deed = Literal["base", "hand", "change", "purge"]
@@ -22,30 +19,11 @@ AFTER = {
 
 async def die(root: Path, deed: Deed, step: int) -> bool:
     """Do it, and be killed at the step of this number; False if there are not so many."""
-    process = FORKS.Process(target=_live, args=(root, deed, step))
-    process.start()
-    await asyncio.to_thread(process.join)
-    code = process.exitcode
-    process.close()
-    assert code in (0, -signal.SIGKILL)
-    return code != 0
-
-
-class _Reaper(logging.Handler):
-    def __init__(self, step: int) -> None:
-        super().__init__()
-        self._left = step
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if not self._left:
-            os.kill(os.getpid(), signal.SIGKILL)
-        self._left -= 1
+    return await is_killed(_live, root, deed, step)
 
 
 def _live(root: Path, deed: Deed, step: int) -> None:
-    logger = logging.getLogger("nanobot.store.repo")
-    logger.setLevel(logging.DEBUG)
-    logger.addHandler(_Reaper(step))
+    die_at(step, "nanobot.store.repo")
     asyncio.run(_do(Desk(root), deed))
 
 
