@@ -22,12 +22,19 @@ MARK = "STARTED_BY_NANOBOT"
 _RECORD = "command_"
 _PROCESSES = Path("/proc")  # of Linux; elsewhere nobody's environment can be read
 
+_log = logging.getLogger(__name__)
+
 _KEPT_HEAD = 4_000_000  # bytes of output that are kept; what comes between head and tail is counted only
 _KEPT_TAIL = 100_000
 _CHUNK = 65_536
 _DRAIN = 1.0  # seconds in which output may still come after the command itself has ended
 _GRACE = 2.0  # seconds between asking a process to end and making it
 _LOOK = 0.02  # seconds between two looks whether it has ended
+
+_ESCAPES = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?|\x1b[ -/]*[0-~]?"
+)
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 
 _INHERITED = frozenset(
     {"HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LOGNAME", "SHELL", "TMPDIR", "TZ", "USER"}
@@ -52,14 +59,6 @@ def clean(environment: Mapping[str, str]) -> dict[str, str]:
     for number, (key, value) in enumerate(_GIT.items()):
         clean[f"GIT_CONFIG_KEY_{number}"], clean[f"GIT_CONFIG_VALUE_{number}"] = key, value
     return clean
-
-
-_log = logging.getLogger(__name__)
-
-_ESCAPES = re.compile(
-    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?|\x1b[ -/]*[0-~]?"
-)
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)

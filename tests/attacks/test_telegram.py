@@ -12,17 +12,16 @@ from tests.attacks.obeying import NO, PATIENCE, ObeyingModel, assert_powerless, 
 from tests.fakes.gateway import GatewayProcess, configure, nanobot
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.telegram_server import FakeTelegram
-from tests.fakes.telegram_world import Chat, Person, Shown, World
+from tests.fakes.telegram_world import Person, Shown, World
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Those who take part: Ada owns the bot, Ben is a member, Mallory somebody whose words Ada passes on."""
+    """Ada owns the bot; Mallory is somebody whose words she passes on."""
 
     ada: Person
-    ben: Person
     mallory: Person
-    garden: Chat
+    workspace: Path
 
     @property
     def world(self) -> World:
@@ -117,16 +116,14 @@ WAYS: Mapping[str, Way] = {
 }
 """How a text of somebody else reaches a conversation of the owner's."""
 
-_WORKSPACES: dict[int, Path] = {}
-
 
 def _in_file(on: Stage, text: str, tool: str, arguments: str) -> None:
-    (_WORKSPACES[id(on.world)] / "inbox.txt").write_text(f"{text}\n", encoding="utf-8")
+    (on.workspace / "inbox.txt").write_text(f"{text}\n", encoding="utf-8")
     on.ada.says(f"use {tool} {arguments}")
 
 
 def _in_name(on: Stage, text: str) -> None:
-    folder = _WORKSPACES[id(on.world)] / "letters"
+    folder = on.workspace / "letters"
     folder.mkdir()
     (folder / f"{text}.txt").write_text("x", encoding="utf-8")
     on.ada.says('use list_dir {"path": "letters"}')
@@ -147,10 +144,7 @@ async def test_an_order_of_others_never_comes_into_force(private_home: Path, way
         configure(private_home, endpoint.base_url, telegram=owner)
         workspace = Home(private_home).workspace
         world = telegram.world
-        stage = Stage(
-            world.person(42, "Ada"), world.person(43, "Ben"), world.person(66, "Mallory"), world.group(-1001, "Garden")
-        )
-        _WORKSPACES[id(world)] = workspace
+        stage = Stage(world.person(42, "Ada"), world.person(66, "Mallory"), workspace)
         async with GatewayProcess(private_home) as gateway:
             for count, way in enumerate(ways, start=1):
                 WAYS[way](stage, order(list(WAYS).index(way)))

@@ -51,6 +51,17 @@ async def said(keyboard: PipeInput, tmp_path: Path, keys: str) -> list[str]:
     return [message.text for message in (await talk(tmp_path)).heard]
 
 
+async def hears_one(keyboard: PipeInput, tmp_path: Path) -> Talker:
+    """A bot that has heard what the keyboard holds, and was left only then."""
+    bot = Talker()
+    async with asyncio.timeout(120):
+        talking = asyncio.create_task(bot.run(terminal(tmp_path)))
+        await bot.has_heard.wait()
+        keyboard.send_text(LEAVE)
+        await talking
+    return bot
+
+
 async def test_what_is_typed_is_published_in_the_owners_name(keyboard: PipeInput, tmp_path: Path) -> None:
     keyboard.send_text("Hello there\r" + LEAVE)
     [message] = (await talk(tmp_path)).heard
@@ -84,12 +95,7 @@ async def test_lines_that_come_at_once_without_marks_are_one_message(
     keyboard: PipeInput, tmp_path: Path, block: str, message: str
 ) -> None:
     keyboard.send_text(block)
-    bot = Talker()
-    async with asyncio.timeout(120):
-        talking = asyncio.create_task(bot.run(terminal(tmp_path)))
-        await bot.has_heard.wait()
-        keyboard.send_text(LEAVE)
-        await talking
+    bot = await hears_one(keyboard, tmp_path)
     assert [heard.text for heard in bot.heard] == [message]
 
 
@@ -98,12 +104,7 @@ async def test_a_file_that_a_pasted_text_names_stays_at_home(keyboard: PipeInput
     for file in (secret, meant):
         file.write_text(f"text of {file.name}", encoding="utf-8")
     keyboard.send_text(f"look \x1b[200~at @{secret}\r\nnow\x1b[201~ and @{meant}\r")
-    bot = Talker()
-    async with asyncio.timeout(120):
-        talking = asyncio.create_task(bot.run(terminal(tmp_path)))
-        await bot.has_heard.wait()
-        keyboard.send_text(LEAVE)
-        await talking
+    bot = await hears_one(keyboard, tmp_path)
     [heard] = bot.heard
     assert heard.text == f"look at @{secret}\nnow and @{meant}"
     assert [quote.text for quote in heard.quotes] == ["text of meant.txt"]

@@ -5,7 +5,6 @@ import json
 import re
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +12,7 @@ from aiohttp import BodyPartReader, web
 
 from tests.fakes.discord_checks import RefusedError, check_message, check_room, invalid
 from tests.fakes.discord_world import DM, Json, Person, Room, World
+from tests.fakes.file_server import trickle
 
 BASE = "/api/v10"
 PATIENCE = 60.0
@@ -355,7 +355,7 @@ class Rest:
         self.changed()
         if fault:
             fault.times -= 1
-            return await (_trickle(request) if fault.trickles else _misbehave(fault, request))
+            return await (trickle(request) if fault.trickles else _misbehave(fault, request))
         content = self.world.files.get(request.path)
         return web.Response(body=content) if content is not None else web.Response(status=404)
 
@@ -370,16 +370,6 @@ def _json(status: int, body: Any, headers: dict[str, str] | None = None) -> web.
         body=json.dumps(body).encode(),
         headers={"Content-Type": "application/json", "Via": "1.1 google"} | (headers or {}),
     )
-
-
-async def _trickle(request: web.Request) -> web.StreamResponse:
-    answer = web.StreamResponse()
-    await answer.prepare(request)
-    with suppress(ConnectionError):
-        while True:
-            await answer.write(b"x")
-            await asyncio.sleep(0.01)
-    return answer
 
 
 async def _misbehave(fault: Fault, request: web.Request) -> web.StreamResponse:

@@ -1,11 +1,15 @@
 """A server of one file that knows ranges and versions, and misbehaves when told."""
 
+import asyncio
 import hashlib
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
+
+from aiohttp import web
 
 
 @dataclass
@@ -106,3 +110,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Quiet."""
+
+
+async def trickle(request: web.Request) -> web.StreamResponse:
+    """Answer with a file that comes byte by byte, and never to its end."""
+    answer = web.StreamResponse()
+    await answer.prepare(request)
+    with suppress(ConnectionError):
+        while True:
+            await answer.write(b"x")
+            await asyncio.sleep(0.01)
+    return answer

@@ -23,6 +23,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from tests.fakes.file_server import trickle
 from tests.fakes.telegram_checks import RefusalError, parsed
 from tests.fakes.telegram_faults import CONFLICT, Fault, Faults
 from tests.fakes.telegram_methods import Methods, Upload
@@ -213,7 +214,7 @@ class FakeTelegram:
             fault = self._faults.next("file")
             if fault is not None and fault.how == "trickle":
                 call.done.set()
-                return await _trickle(request)
+                return await trickle(request)
             if fault is not None:
                 return await self._misbehave(request, call, fault)
             for path, content in self.world.files.values():
@@ -222,16 +223,6 @@ class FakeTelegram:
             raise web.HTTPNotFound
         finally:
             call.done.set()
-
-
-async def _trickle(request: web.Request) -> web.StreamResponse:
-    answer = web.StreamResponse()
-    await answer.prepare(request)
-    with suppress(ConnectionError):
-        while True:
-            await answer.write(b"x")
-            await asyncio.sleep(0.01)
-    return answer
 
 
 def _refused(call: Call, refusal: RefusalError) -> web.Response:

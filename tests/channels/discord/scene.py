@@ -111,6 +111,15 @@ class Scene:
                 if isinstance(error, Exception):
                     raise error
 
+    async def first_talk(self) -> None:
+        """Let the bot learn of Ada's own chat and of #general; what was heard then does not count."""
+        async with self.running():
+            self.discord.says(self.ada, self.discord.dm(self.ada), "hello")
+            await self.hears(1)
+            self.discord.says(self.ada, self.general, f"{self.discord.mention} hello")
+            await self.hears(2)
+        self.heard.clear()
+
     async def hears(self, count: int = 1) -> InboundMessage:
         """Wait until so many messages have been heard since the beginning; the last of them."""
         async with asyncio.timeout(PATIENCE):

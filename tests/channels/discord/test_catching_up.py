@@ -15,16 +15,6 @@ from tests.fakes.discord_rest import Fault
 from tests.fakes.discord_world import Room
 
 
-async def first_talk(scene: Scene) -> None:
-    """Afterwards the bot knows Ada's own chat and #general."""
-    async with scene.running():
-        scene.discord.says(scene.ada, scene.discord.dm(scene.ada), "hello")
-        await scene.hears(1)
-        scene.discord.says(scene.ada, scene.general, f"{scene.discord.mention} hello")
-        await scene.hears(2)
-    scene.heard.clear()
-
-
 def archived(scene: Scene, parent: Room, text: str, *, hours_ago: float = 0) -> Room:
     """A thread in which Ada asked the bot something before it was archived."""
     thread = scene.discord.thread(parent, text)
@@ -40,7 +30,7 @@ def gaps(channel: Discord) -> dict[str, str]:
 async def test_a_thread_that_was_opened_and_archived_meanwhile_is_read(scene: Scene) -> None:
     forum = scene.discord.channel(scene.home, "forum", forum=True)
     foreign = scene.discord.channel(scene.discord.guild("Not let in"), "lobby")
-    await first_talk(scene)
+    await scene.first_talk()
     threads = [archived(scene, scene.general, "in a thread"), archived(scene, forum, "in a post")]
     archived(scene, scene.general, "archived long ago", hours_ago=1)
     archived(scene, foreign, "in vain")
@@ -62,7 +52,7 @@ async def test_more_archived_threads_than_are_looked_for_are_told(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catching_up, "MOST_THREADS", 2)
-    await first_talk(scene)
+    await scene.first_talk()
     for number in range(3):
         archived(scene, scene.general, f"thread {number}", hours_ago=-number / 60)
 
@@ -78,7 +68,7 @@ async def test_more_archived_threads_than_are_looked_for_are_told(
 
 
 async def test_what_may_not_be_read_is_a_gap_and_the_others_are_read(scene: Scene) -> None:
-    await first_talk(scene)
+    await scene.first_talk()
     scene.general.refuses = 50001
     scene.discord.says(scene.ada, scene.general, f"{scene.discord.mention} in vain")
     scene.discord.says(scene.ada, scene.discord.dm(scene.ada), "missed")
@@ -91,7 +81,7 @@ async def test_what_may_not_be_read_is_a_gap_and_the_others_are_read(scene: Scen
 
 async def test_a_crowd_that_is_not_read_whole_is_told(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catching_up, "MOST_READ", 100)
-    await first_talk(scene)
+    await scene.first_talk()
     scene.discord.says(scene.ada, scene.general, f"{scene.discord.mention} before the crowd")
     for number in range(100):
         scene.discord.says(scene.eve, scene.general, f"crowd {number}")
@@ -104,7 +94,7 @@ async def test_a_crowd_that_is_not_read_whole_is_told(scene: Scene, monkeypatch:
 
 
 async def test_what_is_too_old_is_told_also_if_others_spoke_after_it(scene: Scene) -> None:
-    await first_talk(scene)
+    await scene.first_talk()
     scene.catch_up = CatchUp(age=3600)
     scene.discord.says(scene.ada, scene.general, f"{scene.discord.mention} two hours ago")
     scene.discord.says(scene.eve, scene.general, "among strangers")
@@ -126,7 +116,7 @@ async def test_what_is_too_old_is_told_also_if_others_spoke_after_it(scene: Scen
 async def test_too_much_for_one_start_is_told_where_it_is_known_and_counted_where_not(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await first_talk(scene)
+    await scene.first_talk()
     monkeypatch.setattr(catching_up, "MOST_REQUESTS", 0)
     busy = scene.discord.channel(scene.home, "busy")
     scene.discord.says(scene.ada, busy, f"{scene.discord.mention} missed")
@@ -146,7 +136,7 @@ async def test_too_much_for_one_start_is_told_where_it_is_known_and_counted_wher
 
 
 async def test_nothing_that_is_still_to_be_read_is_passed(scene: Scene) -> None:
-    await first_talk(scene)
+    await scene.first_talk()
     busy = scene.discord.channel(scene.home, "busy")
     missed = scene.discord.says(scene.ada, busy, f"{scene.discord.mention} missed")
     scene.discord.fail(Fault("GET", f"/channels/{busy.id}/messages", status=None))

@@ -22,18 +22,8 @@ def heard(scene: Scene) -> list[str]:
     return [message.text for message in scene.heard]
 
 
-async def first_talk(scene: Scene) -> None:
-    """Afterwards the bot knows Ada's own chat and #general."""
-    async with scene.running():
-        scene.discord.says(scene.ada, scene.discord.dm(scene.ada), "hello")
-        await scene.hears(1)
-        scene.discord.says(scene.ada, scene.general, f"{scene.discord.mention} hello")
-        await scene.hears(2)
-    scene.heard.clear()
-
-
 async def test_what_was_said_while_it_was_down_is_read_also_where_it_never_was(scene: Scene) -> None:
-    await first_talk(scene)
+    await scene.first_talk()
     mention, other = scene.discord.mention, scene.discord.channel(scene.home, "never used")
     thread = scene.discord.thread(scene.general, "new thread")
     foreign = scene.discord.channel(scene.discord.guild("Not let in"), "lobby")
@@ -64,7 +54,7 @@ async def test_the_very_first_start_reads_nothing_of_before(scene: Scene) -> Non
 
 
 async def test_what_others_say_does_not_count_for_what_is_read(scene: Scene) -> None:
-    await first_talk(scene)
+    await scene.first_talk()
     scene.catch_up = CatchUp(messages=3)
     scene.discord.says(scene.ada, scene.general, f"{scene.discord.mention} before the crowd")
     for number in range(130):
@@ -78,7 +68,7 @@ async def test_what_others_say_does_not_count_for_what_is_read(scene: Scene) -> 
 
 
 async def test_whoever_is_not_read_whole_is_told_so_once(scene: Scene) -> None:
-    await first_talk(scene)
+    await scene.first_talk()
     scene.catch_up = CatchUp(messages=50)
     own = scene.discord.dm(scene.ada)
     for number in range(80):
@@ -95,7 +85,7 @@ async def test_whoever_is_not_read_whole_is_told_so_once(scene: Scene) -> None:
 
 
 async def test_what_was_said_while_it_was_down_is_read_in_the_chats_that_it_knows(scene: Scene) -> None:
-    await first_talk(scene)
+    await scene.first_talk()
     own, general, mention = scene.discord.dm(scene.ada), scene.general, scene.discord.mention
     for number in range(3):
         scene.discord.says(scene.ada, own, f"own {number}")
@@ -114,14 +104,14 @@ async def test_what_was_said_while_it_was_down_is_read_in_the_chats_that_it_know
 
 
 async def test_what_was_read_is_not_read_again(scene: Scene) -> None:
-    await first_talk(scene)
+    await scene.first_talk()
 
     async with scene.running():
         await scene.nothing_but(0)
 
 
 async def test_what_was_refused_is_not_answered_later_when_its_author_was_let_in(scene: Scene) -> None:
-    await first_talk(scene)
+    await scene.first_talk()
     mention = scene.discord.mention
 
     async with scene.running():
@@ -143,7 +133,7 @@ async def test_what_was_refused_is_not_answered_later_when_its_author_was_let_in
 
 
 async def test_only_the_newest_are_read_and_none_that_are_too_old(scene: Scene) -> None:
-    await first_talk(scene)
+    await scene.first_talk()
     scene.catch_up = CatchUp(messages=3, age=3600)
     own = scene.discord.dm(scene.ada)
     for number in range(5):
@@ -163,7 +153,7 @@ async def test_only_the_newest_are_read_and_none_that_are_too_old(scene: Scene) 
 
 
 async def test_nothing_is_read_where_that_is_switched_off(scene: Scene) -> None:
-    await first_talk(scene)
+    await scene.first_talk()
     scene.catch_up = CatchUp(messages=0)
     scene.discord.says(scene.ada, scene.discord.dm(scene.ada), "missed")
 
@@ -172,7 +162,7 @@ async def test_nothing_is_read_where_that_is_switched_off(scene: Scene) -> None:
 
 
 async def test_a_chat_that_is_gone_is_forgotten_and_the_others_are_read(scene: Scene) -> None:
-    await first_talk(scene)
+    await scene.first_talk()
     scene.general.gone = True
     scene.discord.says(scene.ada, scene.discord.dm(scene.ada), "missed")
 
@@ -266,7 +256,7 @@ async def test_discord_may_ask_to_connect_anew(scene: Scene) -> None:
 
 
 async def test_a_message_that_could_not_be_kept_is_heard_at_the_next_start(scene: Scene) -> None:
-    await first_talk(scene)
+    await scene.first_talk()
 
     async def full(_: InboundMessage) -> None:
         raise StoreError("no room on the disk")
