@@ -17,7 +17,7 @@ from nanobot.tools import schema, shown
 from nanobot.tools.disk import Disk
 from nanobot.tools.paths import Place
 from nanobot.tools.spill import HIDDEN, MAX_RESULT, Mask, nothing_hidden
-from nanobot.tools.writing import StagedBy, nothing_staged
+from nanobot.tools.writing import StagedBy, as_staged, nothing_staged
 
 _PICTURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -73,7 +73,7 @@ class ReadFile:
     def _read(self, wanted: ReadArguments, authority: Authority, staged: Mapping[str, Edit]) -> ToolResult:
         place = self._disk.sandbox.locate(wanted.path, authority)
         is_staged = place.is_in(staged)
-        data = (staged[str(place.inside)].after if is_staged else None) or self._disk.read(place)
+        data = as_staged(place, staged, self._disk.read)
         if mime := _picture_type(data):
             return _picture(place, mime, len(data))
         text = decode(data)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -28,6 +28,8 @@ Judge = Callable[[PurePosixPath, Edit, Caller], Awaitable[Judgement]]
 Propose = Callable[[PurePosixPath, Edit, Caller], Awaitable[str]]
 """Lets such a change wait for a yes, durably; returns why that cannot be, "" if it is done."""
 
+T = TypeVar("T")
+
 StagedBy = Callable[[Caller], Awaitable[Mapping[str, Edit]]]
 """Returns what the caller's turn has proposed until now, by path in the workspace."""
 
@@ -44,6 +46,12 @@ _UTF8 = Text("", "utf-8")
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 _COMPARED = 1_000  # lines that are compared with each other: the time for that can grow with their square
 _NOT_TEXT = "{name} is not a text file, it cannot be edited."
+
+
+def as_staged(place: Place, staged: Mapping[str, Edit], read: Callable[[Place], T]) -> bytes | T:
+    """Return a file as the turn has proposed it, be it empty; without a proposal, what `read` gives."""
+    proposed = staged[str(place.inside)].after if place.is_in(staged) else None
+    return read(place) if proposed is None else proposed
 
 
 async def nothing_staged(_: Caller) -> Mapping[str, Edit]:
@@ -200,7 +208,7 @@ class WriteFile:
     def _draft(self, wanted: WriteArguments, authority: Authority, staged: Mapping[str, Edit]) -> Draft:
         disk = self._writer.disk
         place = disk.sandbox.locate(wanted.path, authority)
-        before = staged[str(place.inside)].after if place.is_in(staged) else disk.read_if_any(place)
+        before = as_staged(place, staged, disk.read_if_any)
         if before is None:
             after = _encoded(_UTF8, wanted.content)
             return Draft(place, before, after, f"{place.name} is a new file: {len(after):,} bytes.")
@@ -230,7 +238,7 @@ class EditFile:
     def _draft(self, wanted: EditArguments, authority: Authority, staged: Mapping[str, Edit]) -> Draft:
         disk = self._writer.disk
         place = disk.sandbox.locate(wanted.path, authority)
-        before = (staged[str(place.inside)].after if place.is_in(staged) else None) or disk.read(place)
+        before = as_staged(place, staged, disk.read)
         text = decode(before)
         if text is None:
             raise ToolError(_NOT_TEXT.format(name=place.name))

@@ -210,6 +210,8 @@ async def test_the_turn_reads_and_changes_what_it_has_proposed_and_another_one_d
     assert await waiting(desk) == {MEMORY: "# Memory\n\n- green tea\n- I like mint\n"}
     assert desk.read(MEMORY) == "# Memory\n\n- tea\n"
     assert "- green tea" not in await desk.call("read_file", replace(CALLER, turn="t2"), path=MEMORY)
+    await desk.call("write_file", path="USER.md", content="")
+    assert "User" not in (await desk.call("read_file", path="USER.md")).replace("USER.md", "")
     with pytest.raises(ToolError, match="secret"):
         await desk.call("edit_file", path=MEMORY, old_text="- green tea", new_text="- my password is hunter2")
 
