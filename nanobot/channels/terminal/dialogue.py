@@ -162,7 +162,7 @@ class Dialogue:
         before = self._answer.step() if message.holds_up_a_turn else []  # below a list, what is coming goes on
         return [
             *_markdown(before),
-            Piece(message.text, "question" if message.holds_up_a_turn else "markdown"),
+            Piece(message.text, "question"),
             Piece(choices, "plain"),
             Piece(self.say("choose"), "quiet"),
         ]
