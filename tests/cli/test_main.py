@@ -25,6 +25,12 @@ def test_start_up_loads_nothing_heavy(argv: list[str]) -> None:
     assert not HEAVY & set(done.stderr.split())
 
 
+def test_the_bot_loads_no_sdk_before_it_needs_one() -> None:
+    script = "import sys, nanobot.app; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert not {"openai", "aiohttp", "httpx", "telegram", "discord", "git", "rich"} & set(done.stdout.split())
+
+
 @pytest.mark.parametrize("argv", [["--version"], ["config", "--version"], ["config", "show", "--version"]])
 def test_the_version_is_told_wherever_one_asks(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(argv) == 0

@@ -4,7 +4,8 @@ import logging
 
 from telegram import Chat, ChatMemberUpdated
 
-from nanobot.channels.telegram.settings import NAME, House
+from nanobot.channels.telegram.ids import NAME
+from nanobot.channels.telegram.settings import House
 from nanobot.i18n import say
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Bookmarks

@@ -3,8 +3,10 @@
 import json
 from dataclasses import dataclass
 
-from nanobot.channels.telegram.settings import NAME
 from nanobot.messages import Address, Sender
+
+NAME = "telegram"
+"""The channel's name, as in Address.channel and at the head of each id."""
 
 HELD = f"{NAME}:held:"
 """How bookmarks begin that hold an update, as Telegram brought it, which is not on the bus yet."""

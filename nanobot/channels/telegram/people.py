@@ -2,7 +2,7 @@
 
 from telegram import Message, User
 
-from nanobot.channels.telegram.settings import NAME
+from nanobot.channels.telegram.ids import NAME
 from nanobot.messages import Address, Sender
 
 _LONGEST_NAME = 64

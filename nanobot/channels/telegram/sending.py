@@ -12,8 +12,7 @@ from nanobot.channels.telegram.api import Api
 from nanobot.channels.telegram.callback_queries import Keyboards, outcome
 from nanobot.channels.telegram.chats import Moved
 from nanobot.channels.telegram.failures import BadPictureError, LostThreadError, UnchangedError
-from nanobot.channels.telegram.ids import message_in, placed, platform_id
-from nanobot.channels.telegram.settings import NAME
+from nanobot.channels.telegram.ids import NAME, message_in, placed, platform_id
 from nanobot.channels.telegram.wording import Body, Wording
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Media

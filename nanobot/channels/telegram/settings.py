@@ -9,9 +9,6 @@ from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Bookmarks, Clock, Media, Transcriber
 from nanobot.serving import ServerLimits
 
-NAME = "telegram"
-"""The channel's name, as in Address.channel and at the head of each id."""
-
 PUBLIC_API = "https://api.telegram.org"
 
 
