@@ -12,7 +12,7 @@ from typing import Literal
 from nanobot.memory.alike import content_words, difference, overlap
 from nanobot.memory.commits import parse
 from nanobot.memory.dream.ages import Ages
-from nanobot.memory.dream.editing import facts_of
+from nanobot.memory.dream.head import facts_of
 from nanobot.memory.facts import bare, compared
 from nanobot.memory.secrets import refusal
 from nanobot.ports import Version

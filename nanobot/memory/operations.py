@@ -5,8 +5,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 
 from nanobot.memory.commits import Operation
-from nanobot.memory.dream.editing import facts_of
-from nanobot.memory.dream.head import field_of
+from nanobot.memory.dream.head import facts_of, field_of
 from nanobot.memory.facts import bare, compared
 from nanobot.ports import Edit
 

@@ -9,9 +9,9 @@ from nanobot.authority import Scope
 from nanobot.memory import commits
 from nanobot.memory.alike import content_words
 from nanobot.memory.commits import Operation
-from nanobot.memory.dream.draft import Places
-from nanobot.memory.dream.editing import facts_of
+from nanobot.memory.dream.head import facts_of
 from nanobot.memory.facts import bare, compared
+from nanobot.memory.files import Places
 from nanobot.memory.index import lines_of
 from nanobot.memory.operations import lines_brought
 from nanobot.memory.timeline import Entry, entry_of, owned

@@ -10,8 +10,8 @@ from nanobot.errors import VersionError
 from nanobot.memory import commits
 from nanobot.memory.burying import Burials
 from nanobot.memory.commits import Commit
-from nanobot.memory.dream.draft import Places
 from nanobot.memory.facts import compared
+from nanobot.memory.files import Places
 from nanobot.memory.keeping import Asked, Keeping
 from nanobot.memory.operations import facts_in, lines_brought, operations
 from nanobot.memory.passage import Passage

@@ -11,8 +11,8 @@ from nanobot.errors import VersionError
 from nanobot.memory import commits
 from nanobot.memory.alike import content_words, overlap
 from nanobot.memory.commits import Commit, Kind, Operation
-from nanobot.memory.dream.draft import Places
 from nanobot.memory.facts import bare
+from nanobot.memory.files import Places
 from nanobot.memory.markdown import statements, without_comments
 from nanobot.memory.tombstones import FOLDER
 from nanobot.ports import FileDiff, Version, VersionStore

@@ -12,11 +12,11 @@ from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.memory.archivist import Archivist
 from nanobot.memory.commits import by_hand
 from nanobot.memory.dream.batch import Stores
-from nanobot.memory.dream.draft import Places
 from nanobot.memory.dream.dream import Dream, Mind
-from nanobot.memory.dream.editing import facts_of
+from nanobot.memory.dream.head import facts_of
 from nanobot.memory.dream.limits import Limits
 from nanobot.memory.facts import compared, is_told_of_others, without_speaker
+from nanobot.memory.files import Places
 from nanobot.memory.index import without_index
 from nanobot.memory.pieces import Stretch
 from nanobot.memory.slot import at_once

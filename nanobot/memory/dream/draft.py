@@ -1,52 +1,19 @@
 """The files of one scope as Dream would have them: changed in memory, not on the disk."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import PurePosixPath
 
 from nanobot.authority import Scope
 from nanobot.memory.dream.refused import Refused
 from nanobot.memory.facts import compared
+from nanobot.memory.files import Places
 from nanobot.memory.note import is_safe_name, same_name
 from nanobot.ports import Edit
-from nanobot.workspace import folder_of, is_guarded
-
-MEMORY, USER, SOUL = "MEMORY.md", "USER.md", "SOUL.md"
 
 _NAME = re.compile(r"[^\W_][\w-]{0,63}")
 _TAKEN = frozenset({"memory", "user", "soul", "agents", "tools", "heartbeat", "skill"})
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where the files of a scope lie, relative to the workspace."""
-
-    scope: Scope
-
-    @cached_property
-    def folder(self) -> str:
-        """Where MEMORY.md and the notes are."""
-        return "memory" if self.scope.is_owner else folder_of(self.scope.name).as_posix()
-
-    @cached_property
-    def fixed(self) -> Mapping[str, str]:
-        """The paths of the files that are no notes, by name."""
-        if self.scope.is_owner:
-            return {MEMORY: f"{self.folder}/{MEMORY}", USER: USER, SOUL: SOUL}
-        return {MEMORY: f"{self.folder}/{MEMORY}", USER: f"{self.folder}/{USER}"}
-
-    @property
-    def within(self) -> Sequence[str]:
-        """The files and folders in which they are."""
-        return tuple(dict.fromkeys([*self.fixed.values(), self.folder]))
-
-    def is_note(self, path: str) -> bool:
-        folder, _, name = path.rpartition("/")
-        if folder != self.folder or path in self.fixed.values():
-            return False
-        return name.endswith(".md") and not is_guarded(PurePosixPath(path))
 
 
 @dataclass(frozen=True)

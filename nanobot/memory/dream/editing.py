@@ -7,13 +7,13 @@ from datetime import date
 
 from nanobot.memory.alike import difference
 from nanobot.memory.commits import Operation
-from nanobot.memory.dream.draft import MEMORY, Draft
-from nanobot.memory.dream.head import body_of, body_start, field_of, note_text, touched
+from nanobot.memory.dream.draft import Draft
+from nanobot.memory.dream.head import body_of, facts_of, field_of, note_text, touched
 from nanobot.memory.dream.proposals import Proposal
 from nanobot.memory.dream.refused import Refused
 from nanobot.memory.facts import bare, compared, with_fact, without_speaker
+from nanobot.memory.files import MEMORY
 from nanobot.memory.index import lines_of, newline_of
-from nanobot.memory.markdown import statements
 from nanobot.memory.recall.words import is_stop, words_of
 
 _DATED = re.compile(r"\d{4}-\d{2}-\d{2}\)?[.。]?$")
@@ -53,14 +53,6 @@ def apply(proposal: Proposal, draft: Draft, day: date) -> Change:
             path = draft.note(proposal.file)
             summary = field_of(draft.text(path), "summary")
             return Change(draft.with_texts({path: None}), Operation("delete", path, text=summary))
-
-
-def facts_of(text: str) -> list[tuple[int, str]]:
-    """The lines of a file that say something, with their numbers: no headings, comments, code, heads."""
-    lines = lines_of(text)
-    start = body_start(lines)
-    said = statements([line.rstrip("\r\n") for line in lines[start:]])
-    return [(start + number, words) for number, words in enumerate(said) if words]
 
 
 def known(draft: Draft, fact: str, *, but: str = "") -> tuple[str, str] | None:

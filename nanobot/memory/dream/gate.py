@@ -8,8 +8,9 @@ from nanobot.memory.commits import Operation
 from nanobot.memory.dream.again import check_return
 from nanobot.memory.dream.ages import Ages
 from nanobot.memory.dream.draft import Draft
-from nanobot.memory.dream.editing import Change, apply, facts_of, is_same
+from nanobot.memory.dream.editing import Change, apply, is_same
 from nanobot.memory.dream.evidence import Evidence, Witnesses
+from nanobot.memory.dream.head import facts_of
 from nanobot.memory.dream.limits import Limits
 from nanobot.memory.dream.origins import worded
 from nanobot.memory.dream.proposals import Proposal

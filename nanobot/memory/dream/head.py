@@ -1,10 +1,11 @@
-"""The head of a note: what stands between its `---` lines."""
+"""The head of a note: what stands between its `---` lines; and the lines below it that say something."""
 
 import json
 import re
 from collections.abc import Sequence
 
 from nanobot.memory.index import lines_of, newline_of
+from nanobot.memory.markdown import statements
 
 _MARK = re.compile(r"---\s*")
 _KEY = re.compile(r"(\w+)\s*:")
@@ -24,6 +25,14 @@ def body_of(text: str) -> str:
     """A note without its head."""
     lines = lines_of(text)
     return "".join(lines[body_start(lines) :])
+
+
+def facts_of(text: str) -> list[tuple[int, str]]:
+    """The lines of a file that say something, with their numbers: no headings, comments, code, heads."""
+    lines = lines_of(text)
+    start = body_start(lines)
+    said = statements([line.rstrip("\r\n") for line in lines[start:]])
+    return [(start + number, words) for number, words in enumerate(said) if words]
 
 
 def field_of(text: str, name: str) -> str:

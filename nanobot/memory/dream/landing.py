@@ -11,7 +11,7 @@ from nanobot.memory import commits, tombstones
 from nanobot.memory.commits import Commit
 from nanobot.memory.dream.ages import MOST, Ages
 from nanobot.memory.dream.batch import Batch, Stores
-from nanobot.memory.dream.draft import SOUL, Draft, Places
+from nanobot.memory.dream.draft import Draft
 from nanobot.memory.dream.evidence import Evidence
 from nanobot.memory.dream.gate import Admitted, Gate
 from nanobot.memory.dream.limits import Limits
@@ -19,6 +19,7 @@ from nanobot.memory.dream.proposals import Proposal
 from nanobot.memory.dream.refused import Refused
 from nanobot.memory.dream.report import Change, Left
 from nanobot.memory.facts import compared
+from nanobot.memory.files import SOUL, Places
 from nanobot.memory.minutes import shortened
 from nanobot.memory.proposals import changed_lines
 from nanobot.ports import Clock, Edit, ProposedChange

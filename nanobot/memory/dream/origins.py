@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from nanobot.memory.alike import content_words
-from nanobot.memory.dream.draft import MEMORY
-from nanobot.memory.dream.editing import Change, facts_of
+from nanobot.memory.dream.editing import Change
 from nanobot.memory.dream.evidence import Evidence
+from nanobot.memory.dream.head import facts_of
 from nanobot.memory.dream.proposals import Proposal
 from nanobot.memory.dream.refused import Refused
 from nanobot.memory.facts import is_told_of_others, told_by
+from nanobot.memory.files import MEMORY
 from nanobot.memory.own_words import is_plain_title, speaks_for
 from nanobot.memory.recall.words import is_stop, words_of
 

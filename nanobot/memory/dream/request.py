@@ -10,9 +10,8 @@ from importlib import resources
 from nanobot.memory.alike import content_words
 from nanobot.memory.dream.ages import Ages
 from nanobot.memory.dream.draft import Draft
-from nanobot.memory.dream.editing import facts_of
 from nanobot.memory.dream.evidence import Witnesses
-from nanobot.memory.dream.head import body_of, field_of
+from nanobot.memory.dream.head import body_of, facts_of, field_of
 from nanobot.memory.tombstones import Tombstone
 from nanobot.ports import Episode
 from nanobot.transcript import Message

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from nanobot.memory.alike import difference, overlap
 from nanobot.memory.dream.draft import Draft
-from nanobot.memory.dream.editing import facts_of
-from nanobot.memory.dream.head import field_of
+from nanobot.memory.dream.head import facts_of, field_of
 from nanobot.memory.dream.refused import Refused
 from nanobot.memory.facts import bare, compared
 

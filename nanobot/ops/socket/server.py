@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import os
+import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from socket import socket
 
 import msgspec
 
@@ -61,7 +61,7 @@ class SocketServer:
             finally:
                 removed(self._workspace)
 
-    async def _accept(self, listening: socket) -> None:
+    async def _accept(self, listening: socket.socket) -> None:
         async with asyncio.TaskGroup() as connections:
 
             def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

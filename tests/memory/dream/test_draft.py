@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from nanobot.authority import Scope
 from nanobot.memory.dream.draft import Draft
-from nanobot.memory.dream.editing import apply, facts_of
-from nanobot.memory.dream.head import body_of, field_of, note_text
+from nanobot.memory.dream.editing import apply
+from nanobot.memory.dream.head import body_of, facts_of, field_of, note_text
 from nanobot.memory.dream.proposals import Proposal, read_reply
 from nanobot.memory.dream.refused import Refused
 from nanobot.memory.facts import bare, compared
