@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from nanobot import app
-from nanobot.app import models
+from nanobot.app import context
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.config import load
 from nanobot.ids import new_id
@@ -111,11 +111,11 @@ def house() -> Iterator[Home]:
 def converse(home: Home, script: Script, *, durable: bool = True) -> None:
     """Start the bot, let people talk to it, and end it; `durable` says whether it waits for the disk."""
     config = load(home, env={"NANOBOT_SESSIONS__FSYNC": str(durable).lower()})
-    with patch("nanobot.app.models._model", _instant):
+    with patch("nanobot.app.context._model", _instant):
         asyncio.run(app.build(config, home).run(Talker(script), _GREETED))
 
 
-def _instant(*preset: object, make: Callable[..., LLM] = models._model) -> LLM:
+def _instant(*preset: object, make: Callable[..., LLM] = context._model) -> LLM:
     return InstantLLM(make(*preset).info)
 
 

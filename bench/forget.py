@@ -10,12 +10,12 @@ from time import perf_counter
 from bench.bot import house
 from bench.figures import Figure, Scale
 from nanobot.app.bot import build_bot
-from nanobot.app.ground import Ground
+from nanobot.app.context import AppContext
 from nanobot.bus.memory import MemoryBus
 from nanobot.commands.forget import forget_at_shell
 from nanobot.config import load
-from nanobot.ops.clock import SystemClock
-from nanobot.store import lines
+from nanobot.schedule.scheduler import SystemClock
+from nanobot.sessions import lines
 from nanobot.store.template import prepare, template_folder
 from nanobot.workspace import Home, Workspace
 
@@ -46,7 +46,7 @@ def measure(scale: Scale) -> Sequence[Figure]:
 
 async def _forget(home: Home) -> tuple[float, float]:
     config = load(home, env={})
-    bot = build_bot(Ground(config, home, Workspace(home.workspace), SystemClock(), MemoryBus()), "en")
+    bot = build_bot(AppContext(config, home, Workspace(home.workspace), SystemClock(), MemoryBus()), "en")
     began = perf_counter()
     shown = await forget_at_shell(bot.forgetting, ["en", "*", "show", "marzipan"])
     middle = perf_counter()

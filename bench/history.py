@@ -11,9 +11,8 @@ from bench.bot import house
 from bench.disk import bare_append
 from bench.figures import Figure, Scale
 from nanobot.authority import Origin, Scope
+from nanobot.memory.episodes.history_file import EpisodeStore, encode
 from nanobot.ports import Episode, Fact
-from nanobot.store.episode_lines import encode
-from nanobot.store.history import History
 from nanobot.workspace import Workspace
 
 _GOAL = 0.5  # ms
@@ -35,7 +34,7 @@ def _of_size(size: int, runs: int) -> Iterator[Figure]:
         what = f"among {size:,} episodes"
         yield Figure.of(f"{what}: the first newest {_NEWEST}", opened, "ms")
         for durable, note in ((True, "on the disk itself"), (False, "")):
-            history = History(workspace, fsync=durable)
+            history = EpisodeStore(workspace, fsync=durable)
             appended = asyncio.run(_timed(lambda: history.append(_episode(_NEWEST)), runs))  # noqa: B023
             yield Figure.of(f"{what}: append", appended, "ms", None if durable else _GOAL, note)
         yield Figure.of("a bare append with fsync, for comparison", bare_append(home.root / "probe", runs), "ms")
@@ -47,7 +46,7 @@ def _of_size(size: int, runs: int) -> Iterator[Figure]:
 
 
 def _opened(workspace: Workspace) -> float:
-    (took,) = asyncio.run(_timed(lambda: History(workspace).newest(Scope.owner(), _NEWEST), 1))
+    (took,) = asyncio.run(_timed(lambda: EpisodeStore(workspace).newest(Scope.owner(), _NEWEST), 1))
     return took
 
 

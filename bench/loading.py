@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from bench.bot import Talker, converse, house
 from bench.figures import Figure, Scale, milliseconds
 from bench.written import write_session
-from nanobot.agent.conversation import Conversations
-from nanobot.app.models import BYTES_PER_TOKEN, WINDOW
-from nanobot.memory.strategies.importance import layered
-from nanobot.ops.clock import SystemClock
-from nanobot.store.sessions import SessionManager
+from nanobot.app.context import BYTES_PER_TOKEN, WINDOW
+from nanobot.core.conversation import Conversations
+from nanobot.core.window import layered
+from nanobot.schedule.scheduler import SystemClock
+from nanobot.sessions.store import SessionManager
 from nanobot.tokens import TokenEstimator
 from nanobot.workspace import Home, Workspace
 

@@ -7,16 +7,13 @@ from dataclasses import asdict
 
 from bench.bot import house
 from bench.figures import Figure, Scale
-from nanobot.agent.context import Budgets, ContextBuilder
-from nanobot.agent.skills import Skills
 from nanobot.authority import Scope
 from nanobot.config import load
-from nanobot.memory.shelves import Shelves
-from nanobot.ops.clock import SystemClock
+from nanobot.core.prompt import Budgets, ContextBuilder, Skills
+from nanobot.memory.scopes import MemoryRegistry
 from nanobot.ports import ModelInfo
-from nanobot.store.documents import CachedDocuments
-from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.memory_folder import MemoryFolder
+from nanobot.schedule.scheduler import SystemClock
+from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmatter
 from nanobot.workspace import Home, Workspace
 
 _WARM = 1.0  # ms
@@ -63,7 +60,7 @@ async def _build(context: ContextBuilder) -> float:
 def _builder(home: Home) -> ContextBuilder:
     config, documents, clock = load(home, env={}), CachedDocuments(), SystemClock()
     workspace = Workspace(home.workspace)
-    shelves = Shelves(
+    shelves = MemoryRegistry(
         workspace,
         lambda path: MemoryFolder(path, documents),
         read_frontmatter,

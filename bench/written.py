@@ -8,8 +8,8 @@ from pathlib import Path
 from nanobot.authority import Origin
 from nanobot.ids import new_id
 from nanobot.messages import Sender
-from nanobot.store import lines
-from nanobot.store.session_files import SessionFiles
+from nanobot.sessions import lines
+from nanobot.sessions.store import SessionFiles
 from nanobot.transcript import Message, Usage
 from nanobot.workspace import PRIVATE_FOLDER, Workspace
 

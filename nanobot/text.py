@@ -1,14 +1,16 @@
-"""Text: decoded from the bytes of a file, in one canonical form for prompts and guards, made visible for people.
-
-Whatever a prompt carries and whatever a guard judges goes through `canonical`: both read the same text.
-"""
+"""Text: decoded from bytes, in one canonical form for prompts and guards, made visible for people, safe to look at."""
 
 import codecs
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+# Text: decoded from the bytes of a file, in one canonical form for prompts and guards, made visible for people.
+#
+# Whatever a prompt carries and whatever a guard judges goes through `canonical`: both read the same text.
+
 
 _MARKS = (  # the longer one first: a UTF-32 mark begins like a UTF-16 one
     (codecs.BOM_UTF8, "utf-8"),
@@ -222,3 +224,47 @@ def line_changes(base: Sequence[bytes], lines: Sequence[bytes]) -> Sequence[Line
     """Compare two texts line by line; return what makes the first one the second, in order."""
     steps = SequenceMatcher(None, base, lines, autojunk=False).get_opcodes()
     return [LineChange(start, stop, lines[i:j]) for tag, start, stop, i, j in steps if tag != "equal"]
+
+
+# Text from elsewhere, made safe to look at.
+
+
+# Control characters, half surrogates, and what turns the direction of writing: they can make a text look like another.
+_TREACHEROUS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    """The text with a mark for each character that would hide or disguise something; lines and tabs stay."""
+    return _TREACHEROUS.sub("\ufffd", text)
+
+
+def name(path: object) -> str:
+    """A path as it is written, each blank in its place, but never in two lines."""
+    return re.sub(r"[\n\t]", "\ufffd", visible(str(path)))
+
+
+def one_line(text: str, limit: int = 80) -> str:
+    """The text on one line, cut with a mark."""
+    line = " ".join(visible(text).split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def argument(arguments: Mapping[str, object], name: str, otherwise: str = "?") -> str:
+    """An argument as a few words for a person; the model may have sent anything."""
+    return one_line(str(arguments.get(name) or otherwise))
+
+
+def fenced(text: str, language: str = "") -> str:
+    """The text as a Markdown code block that nothing in it can close; what cannot be seen in it is written out."""
+    text = escaped(text)
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def code(text: str) -> str:
+    """A name within a sentence: as code where Markdown would read something into it."""
+    if re.fullmatch(r"[\w./-]*", text) and "__" not in text:
+        return text
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"{fence} {escaped(text)} {fence}" if "`" in text else f"`{escaped(text)}`"

@@ -7,7 +7,7 @@ from typing import Literal
 
 from nanobot.authority import Origin
 from nanobot.messages import Attachment, Quote, Sender
-from nanobot.pasted import own_part
+from nanobot.nlp.pasted import own_part
 
 MessageRole = Literal["system", "user", "assistant", "tool"]
 Incomplete = Literal["cut", "interrupted"]
@@ -127,7 +127,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ApprovalMark:
     """A tool of the turn waits for a person's answer from here on, or (not `open`) has it.
 
     A message after it says as well that the question is over.
@@ -158,7 +158,7 @@ class QueuedMessage:
     message: Message
 
 
-Mark = Reset | Window | Ended | Asked | Archived | QueuedMessage
+Mark = Reset | Window | Ended | ApprovalMark | Archived | QueuedMessage
 Line = Message | Mark
 
 

@@ -7,26 +7,24 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope, may_touch
-from nanobot.commands.memory import View, memory_command, remember_command
-from nanobot.commands.recall import recall_command
-from nanobot.commands.router import Router
+from nanobot.commands.memory import MemoryView, memory_command, recall_command, remember_command
+from nanobot.core.commands import Router
 from nanobot.errors import ToolError
 from nanobot.ids import new_id
+from nanobot.memory.recall.index.indexer import Indexer
+from nanobot.memory.recall.index.reader import SqliteRecallIndex
 from nanobot.memory.recall.search import LocalRecall
-from nanobot.memory.recall.words import words_of
-from nanobot.memory.recall.written import written_reader
+from nanobot.memory.recall.service import written_reader
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
+from nanobot.nlp.words import words_of
 from nanobot.ports import Caller, ModelInfo, Within
-from nanobot.store import lines
-from nanobot.store.documents import CachedDocuments
-from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.recall.index import SqliteRecallIndex
-from nanobot.store.recall.indexer import Indexer
-from nanobot.store.session_files import SessionFiles
+from nanobot.sessions import lines
+from nanobot.sessions.store import SessionFiles
+from nanobot.store.documents import CachedDocuments, read_frontmatter
 from nanobot.tools.approval import Approval
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.paths import Sandbox
-from nanobot.tools.recall import Recall
+from nanobot.tools.recall import RecallTool
 from nanobot.tools.shell import ExecPolicy
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace, folder_of
@@ -93,11 +91,11 @@ class Planted(Bot):
             )
         }
         super().__init__(root, self.llm, tools=self.tools.values(), recalls=recalls)
-        self.tools["recall"] = Recall(self.memories)
+        self.tools["recall"] = RecallTool(self.memories)
 
     def _router(self) -> Router:
         memory = [
-            memory_command(View(self.shelves, CachedDocuments(), 32768)),
+            memory_command(MemoryView(self.shelves, CachedDocuments(), 32768)),
             remember_command(self.shelves),
             recall_command(self.memories),
         ]

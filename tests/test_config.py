@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 
 from nanobot.config import EMBEDDED, Config, ModelPreset, chosen, known, load, presets, read, secrets_of, use_model
 from nanobot.config.describing import idle_keys, schema
-from nanobot.config.kinds import Anything
-from nanobot.config.nodes import Node, Place, Scalar
 from nanobot.config.section import Section, keys_of
-from nanobot.config.source import read_file, read_text
-from nanobot.config.values import duration, size
+from nanobot.config.source import Node, Scalar, SourcePlace, read_file, read_text
+from nanobot.config.values import Anything, duration, size
 from nanobot.errors import ConfigError
 from nanobot.workspace import Home
 
@@ -149,13 +147,13 @@ def test_a_duration_is_read_as_seconds(typed: str, seconds: float, loads: Loads)
 @given(st.integers(1, 365 * 86400))
 def test_a_duration_that_is_shown_reads_the_same(seconds: int) -> None:
     kind = duration("1s", "365d")
-    assert kind.read(Scalar("", Place(""), str(kind.show(float(seconds))))) == pytest.approx(seconds)
+    assert kind.read(Scalar("", SourcePlace(""), str(kind.show(float(seconds))))) == pytest.approx(seconds)
 
 
 @given(st.integers(0, 1 << 30))
 def test_a_size_that_is_shown_reads_the_same(count: int) -> None:
     kind = size("0B", "1GB")
-    assert kind.read(Scalar("", Place(""), str(kind.show(count)))) == count
+    assert kind.read(Scalar("", SourcePlace(""), str(kind.show(count)))) == count
 
 
 def test_only_true_and_false_are_booleans(loads: Loads, refuses: Callable[..., str]) -> None:

@@ -12,13 +12,12 @@ import pytest
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.bus.memory import MemoryBus
 from nanobot.bus.spool import Spool
-from nanobot.commands.router import Answer, Call, Command, Router
+from nanobot.core.commands import Call, Command, CommandAnswer, Router
 from nanobot.errors import StoreError
 from nanobot.i18n import say
 from nanobot.ids import new_id
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
-from nanobot.people.people import MACHINE
-from nanobot.people.standing import as_of_now
+from nanobot.people.people import MACHINE, as_of_now
 from nanobot.ports import LLM, Bus, Delivery
 from nanobot.workspace import Workspace
 from tests.fakes.bot import ADDRESS, Bot
@@ -46,13 +45,13 @@ class Desk(Bot):
             ]
         )
 
-    async def _ask(self, call: Call) -> Answer:
-        return Answer("Shall I?", yes="/new", no="/no")
+    async def _ask(self, call: Call) -> CommandAnswer:
+        return CommandAnswer("Shall I?", yes="/new", no="/no")
 
-    async def _hang(self, call: Call) -> Answer:
+    async def _hang(self, call: Call) -> CommandAnswer:
         self.at_work.set()
         await asyncio.Event().wait()
-        return Answer("never")
+        return CommandAnswer("never")
 
 
 def said(text: str, name: str = "") -> InboundMessage:

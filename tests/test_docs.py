@@ -135,7 +135,7 @@ def test_every_place_on_the_map_exists() -> None:
     named = _PATH.findall(text_of("docs/architecture.md"))
     here = [ROOT, ROOT / "nanobot", ROOT / "nanobot" / "channels"]
 
-    assert len(named) > 100
+    assert len(named) > 60
     assert [
         path
         for path in named
@@ -147,7 +147,7 @@ def test_every_place_on_the_map_exists() -> None:
 def test_every_package_is_on_the_map() -> None:
     packages = {path.parent.name for path in (ROOT / "nanobot").glob("*/__init__.py")}
 
-    assert [name for name in packages if f"| `{name}/`" not in text_of("docs/architecture.md")] == []
+    assert [name for name in packages if f"`{name}/`" not in text_of("docs/architecture.md")] == []
 
 
 def test_every_decision_has_a_number_of_its_own_and_says_it_in_the_title() -> None:

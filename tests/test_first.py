@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from nanobot.first import first_of
+from nanobot.aio import first_of
 
 
 async def test_what_is_not_the_first_is_cancelled_and_has_ended_by_then() -> None:

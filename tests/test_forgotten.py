@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.forgotten import FORGOTTEN, Traces, lines_of, plain, terms_in
+from nanobot.nlp.matcher import FORGOTTEN, Traces, lines_of, plain, terms_in
 
 
 @pytest.mark.parametrize(

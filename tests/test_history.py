@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.history import INTERRUPTED, legal, open_calls, turns_of, within_turn
+from nanobot.core.legal import INTERRUPTED, legal, open_calls, turns_of, within_turn
 from nanobot.transcript import Message, ToolCall
 
 

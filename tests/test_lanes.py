@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL
-from nanobot.lanes import Lanes
+from nanobot.core.lanes import Lanes
 from nanobot.messages import Address, InboundMessage, Sender
 
 

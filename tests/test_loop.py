@@ -8,10 +8,10 @@ from typing import Literal
 import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Origin
+from nanobot.core.legal import legal
+from nanobot.core.loop import CALL, CONTINUE, MAX_REFUSED, MAX_STALE, REPEATED, Loop, Outcome
 from nanobot.errors import LLMError, LLMErrorKind
-from nanobot.history import legal
 from nanobot.ids import new_id
-from nanobot.loop import CALL, CONTINUE, MAX_REFUSED, MAX_STALE, REPEATED, Loop, Outcome
 from nanobot.messages import Address
 from nanobot.ports import Caller, Lacking, Reply, Request, Stream, Tool, ToolResult, ToolSpec
 from nanobot.transcript import Message, ToolCall

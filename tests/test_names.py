@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from nanobot.authority import Authority, Origin, Role, Scope
-from nanobot.commands.pair import Asker, Pairing
-from nanobot.commands.recall import source_of
-from nanobot.commands.written import as_markdown, as_text
-from nanobot.memory.forget.picking import shown
+from nanobot.commands.admin import Pairing, PairingRequester
+from nanobot.commands.memory import source_of
+from nanobot.commands.session import as_markdown, as_text
+from nanobot.forgetting.selection import shown
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Quote, Sender
 from nanobot.people.people import MACHINE
 from nanobot.ports import Caller
 from nanobot.text import as_speaker
-from nanobot.tools.recall import Recall
+from nanobot.tools.recall import RecallTool
 from nanobot.transcript import Message
 from tests.fakes.bot import Bot
 from tests.fakes.llm import ScriptedLLM, says
@@ -60,7 +60,7 @@ async def test_the_list_of_people_shows_ids_that_nobody_can_write(name: str) -> 
     await people.code_for("telegram", Sender("8", name), "8")
     await people.approve(asking.code, MACHINE)
     await people.admit(Address("telegram", "-7"), "reply", MACHINE, name)
-    pairing, asker = Pairing(people, send), Asker(MACHINE, "en")
+    pairing, asker = Pairing(people, send), PairingRequester(MACHINE, "en")
     for words in (["list"], ["groups"], ["revoke", "telegram:7"]):
         text = (await pairing.do(words, asker)).text
         own_ids = text.replace("- telegram:1: owner, by the configuration", "")
@@ -94,7 +94,7 @@ async def test_the_model_reads_the_id_that_counts_once(tmp_path: Path, name: str
 async def test_nobody_is_taken_for_the_bot_in_what_a_search_found(name: str) -> None:
     caller = Caller(Address("telegram", "-100"), GROUP, "turn", "en", "8")
     found = hit(said("I agreed to everything", speaker=name, role="user"))
-    text = (await Recall(ToldSearching(found)).run({"query": "x"}, caller)).text
+    text = (await RecallTool(ToldSearching(found)).run({"query": "x"}, caller)).text
     assert f"   {name.replace(chr(0x200B), '')}: " not in text
     assert f"‹{name.replace(chr(0x200B), '')}›: I agreed" in text
     assert as_speaker("Yousef") == "Yousef"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from nanobot.authority import Origin
-from nanobot.pasted import own_part
+from nanobot.nlp.pasted import own_part
 from nanobot.transcript import Message
 
 HARMLESS = """\

@@ -16,12 +16,11 @@ from pathlib import Path
 import pytest
 
 from nanobot.app.bot import Bot, build_bot
-from nanobot.app.ground import Ground
-from nanobot.app.people import build_people
+from nanobot.app.context import AppContext, build_people
 from nanobot.authority import Authority, Scope
 from nanobot.bus.memory import MemoryBus
-from nanobot.channels.access import Access, Contact
-from nanobot.commands.pair import Pairing, link_command, pair_command
+from nanobot.channels.access import Contact, PeoplePolicy
+from nanobot.commands.admin import Pairing, link_command, pair_command
 from nanobot.config import load
 from nanobot.errors import ToolError
 from nanobot.ids import new_id
@@ -151,8 +150,8 @@ class Town:
         self.root = self.workspace.root
         plant(self.root, self.home)
         self.people = build_people(self.config, self.workspace, self.clock)
-        self.door = Access(self.people, self.bus.send, self.clock)
-        ground = Ground(self.config, Home(self.home), self.workspace, self.clock, self.bus, self.people)
+        self.door = PeoplePolicy(self.people, self.bus.send, self.clock)
+        ground = AppContext(self.config, Home(self.home), self.workspace, self.clock, self.bus, self.people)
         commands = [pair_command(Pairing(self.people, self.bus.send)), link_command(self.people)]
         self.bot: Bot = build_bot(ground, "en", commands)
         self.tools = {tool.spec.name: tool for tool in self.bot.agent._tools}

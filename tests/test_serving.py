@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 from aiohttp import web
 
-from nanobot.serving import HttpCall, HttpServer, ServerLimits
+from nanobot.http import HttpCall, HttpServer, ServerLimits
 
 HASTY = ServerLimits(seconds=0.2, body=1_000, connections=50)
 PATIENT = ServerLimits(seconds=60.0, body=1_000, connections=50)

@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from nanobot.aio import ReadersWriterLock
 from nanobot.authority import OWNER_IN_TERMINAL
-from nanobot.lanes import Lanes
-from nanobot.memory.passage import Passage
+from nanobot.core.lanes import Lanes
 from nanobot.messages import Address, InboundMessage, Sender
 
 
@@ -126,7 +126,7 @@ async def test_waiting_messages_that_are_meant_are_never_handled() -> None:
 
 
 async def test_many_pass_side_by_side_and_one_waits_to_be_alone() -> None:
-    passage, told = Passage(), list[str]()
+    passage, told = ReadersWriterLock(), list[str]()
     leave = asyncio.Event()
 
     async def pass_by(name: str) -> None:

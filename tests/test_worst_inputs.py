@@ -54,44 +54,44 @@ PASTES = (
 
 
 def _frontmatter(text: str) -> object:
-    from nanobot.store.frontmatter import read_frontmatter
+    from nanobot.store.documents import read_frontmatter
 
     return read_frontmatter(f"---\n{text[:64_000]}\n---\n")
 
 
 def _words(text: str) -> object:
-    from nanobot.memory.recall.words import words_of
+    from nanobot.nlp.words import words_of
 
     return words_of(text)
 
 
 def _days(text: str) -> object:
-    from nanobot.memory.recall.dates import days_in, without_days
+    from nanobot.nlp.dates import days_in, without_days
 
     return days_in(text, date(2026, 12, 1)), without_days(text, date(2026, 12, 1))
 
 
 def _secrets(text: str) -> object:
-    from nanobot.memory.secrets import redact
+    from nanobot.nlp.secrets import redact
 
     return redact(text)
 
 
 def _private_keys(text: str) -> object:
-    from nanobot.memory.secrets import _private_keys
+    from nanobot.nlp.secrets import _private_keys
 
     return list(_private_keys(text * 60))  # a file may be longer than what is said
 
 
 def _calls(text: str) -> object:
-    from nanobot.llm.calls import announced_call
+    from nanobot.models.calls import announced_call
     from nanobot.ports import ToolSpec
 
     return announced_call(text * 20 + "Done.", [ToolSpec("exec", "", {})])
 
 
 def _reasoning(text: str) -> object:
-    from nanobot.llm.wire import ExtraFields, ExtraRoom
+    from nanobot.models.wire import ExtraFields, ExtraRoom
 
     fields = ExtraFields(ExtraRoom())
     for index, char in enumerate(text * 3):
@@ -100,32 +100,31 @@ def _reasoning(text: str) -> object:
 
 
 def _wishes(text: str) -> object:
-    from nanobot.memory.wishes import forget_request, remember_request
+    from nanobot.nlp.wishes import forget_request, remember_request
 
     return remember_request(text), forget_request(text)
 
 
 def _memory(text: str) -> object:
-    from nanobot.memory.index import without_index
-    from nanobot.memory.markdown import headings, without_comments
+    from nanobot.memory.markdown import headings, without_comments, without_index
 
     return without_comments(without_index(f"{text}\n<!-- -->")), headings(text.split("\n"))
 
 
 def _telegram(text: str) -> object:
-    from nanobot.channels.text.telegram import telegram_parts
+    from nanobot.channels.markdown.telegram import telegram_parts
 
     return telegram_parts(text)
 
 
 def _discord(text: str) -> object:
-    from nanobot.channels.text.discord import discord_parts
+    from nanobot.channels.markdown.discord import discord_parts
 
     return discord_parts(text)
 
 
 def _pasted(text: str) -> object:
-    from nanobot.pasted import own_part
+    from nanobot.nlp.pasted import own_part
 
     return own_part(text), own_part(text.replace("\n", " ")), own_part(f'“ " [ {{ < „ {text} ” "')
 
@@ -155,44 +154,44 @@ def _names(text: str) -> object:
 
 def _mentioned(text: str) -> object:
     from nanobot.channels.terminal.mentions import mentions
-    from nanobot.memory.note import make_note
-    from nanobot.ports import Document, Frontmatter
+    from nanobot.memory.notes import make_note
+    from nanobot.ports import DocumentText, Frontmatter
 
-    note = make_note("a.md", Document(text), Frontmatter({}, text, ""), None)
+    note = make_note("a.md", DocumentText(text), Frontmatter({}, text, ""), None)
     return list(mentions(text, Path("/nonexistent"))), note.links
 
 
 def _answers(text: str) -> object:
-    from nanobot.commands.router import _COMMAND
+    from nanobot.core.commands import _COMMAND
     from nanobot.i18n.consent import consent, leaves, picked
-    from nanobot.tools.allowlist import AllowList
+    from nanobot.tools.shell import AllowList
 
     allowed = AllowList(["ls", "git status"]).words(f"ls -{text[:8_000]}", Path("/w"), Path("/w"))
     return consent(text), leaves(text), picked(["Yes", "No"], text), _COMMAND.match(f"/{text}"), allowed
 
 
 def _calls_as_text(text: str) -> object:
-    from nanobot.llm import calls
+    from nanobot.models import calls
 
     forms = (calls._TAGGED, calls._INVOKED, calls._KEY_AND_VALUE)
     return [form.findall(text) for form in forms], calls._KEYED.match(text)
 
 
 def _minutes(text: str) -> object:
-    from nanobot.memory.minutes import _without_remembered
+    from nanobot.memory.episodes.transcript_text import _without_remembered
 
     return _without_remembered(text)
 
 
 def _shown(text: str) -> object:
-    from nanobot.tools import shown
+    from nanobot import text as shown
 
     return shown.fenced(text), shown.code(text), shown.one_line(text), shown.visible(text), shown.name(text)
 
 
 def _edited(text: str) -> object:
     from nanobot.errors import ToolError
-    from nanobot.tools.edit import replace
+    from nanobot.tools.writing import replace
 
     half = text[: len(text) // 2]
     for old in (f"{half}x", f"{half.upper()}x\n", f" {half} ", half, text[:10], "abab" * 40 + "\n"):

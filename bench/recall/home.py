@@ -10,15 +10,15 @@ from itertools import groupby
 from typing import Protocol
 
 from bench.recall.data import Turn
+from nanobot.memory.recall.index.indexer import open_recall
 from nanobot.memory.recall.search import LocalRecall
-from nanobot.memory.recall.words import words_of
-from nanobot.memory.recall.written import written_reader
+from nanobot.memory.recall.service import written_reader
 from nanobot.messages import Sender
+from nanobot.nlp.words import words_of
 from nanobot.ports import EVERYWHERE, Embedder, Extent
-from nanobot.store import lines
-from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.recall.indexer import open_recall
-from nanobot.store.session_files import SessionFiles
+from nanobot.sessions import lines
+from nanobot.sessions.store import SessionFiles
+from nanobot.store.documents import read_frontmatter
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
 

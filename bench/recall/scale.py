@@ -11,8 +11,8 @@ from bench.recall.measure import times
 from bench.recall.talk import synthetic_history
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.ports import Within
-from nanobot.store import lines
-from nanobot.store.session_files import SessionFiles
+from nanobot.sessions import lines
+from nanobot.sessions.store import SessionFiles
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
 

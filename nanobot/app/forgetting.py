@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path, PurePosixPath
 
-from nanobot.app.archive import build_archivist
-from nanobot.app.ground import Ground
-from nanobot.app.keep import Keep
-from nanobot.app.people import build_people
+from nanobot.app.context import AppContext, build_people
+from nanobot.app.memory import ConversationServices, build_archivist
 from nanobot.authority import Role, Scope
 from nanobot.bus.erasable import ErasableSpool, inbound_is_meant
 from nanobot.bus.spool import Spool
@@ -19,31 +17,32 @@ from nanobot.channels.terminal.person import NAME as TERMINAL
 from nanobot.channels.terminal.typed import ErasableTyped
 from nanobot.commands.forget import Forgetting
 from nanobot.errors import NanobotError, StoreError
-from nanobot.forgotten import Shipped
+from nanobot.forgetting.memory_files import MemoryErasure
+from nanobot.forgetting.plan import Sources
+from nanobot.forgetting.request import Person, WhoIs
+from nanobot.forgetting.run import ErasureServices, Forget, Unheard
+from nanobot.forgetting.stores.files import ErasableFolder, ErasableIndex
+from nanobot.forgetting.stores.journal import JournalFile, QuestionsFile
+from nanobot.forgetting.stores.logs import ErasableLog
+from nanobot.forgetting.stores.scan import Scan
+from nanobot.forgetting.stores.sessions import ErasableEpisodes, ErasableSessions
+from nanobot.forgetting.stores.texts import (
+    ErasableState,
+    ErasableStrays,
+    ErasableTexts,
+    Untouched,
+    is_copy_of_ours,
+    shipped_in,
+)
 from nanobot.i18n import Language, language_of, say
 from nanobot.ids import new_id
-from nanobot.memory.forget.forget import Forget, House, Unheard
-from nanobot.memory.forget.meaning import Sources
-from nanobot.memory.forget.reach import Person, WhoIs
-from nanobot.memory.forget.remembered import Remembered
-from nanobot.memory.index import MARKER
+from nanobot.memory.markdown import MARKER
 from nanobot.memory.proposals import ErasableProposals
 from nanobot.messages import Address, InboundMessage, OutboundMessage
-from nanobot.ops.clock import SystemClock
-from nanobot.ops.forgetting import ErasableLog
+from nanobot.nlp.matcher import Shipped
 from nanobot.people.people import People
 from nanobot.ports import Bus, Clock, Erasable, Meant
-from nanobot.store.erasing.derived import ErasableIndex
-from nanobot.store.erasing.episodes import ErasableEpisodes
-from nanobot.store.erasing.folders import ErasableFolder
-from nanobot.store.erasing.journal import JournalFile
-from nanobot.store.erasing.questions import QuestionsFile
-from nanobot.store.erasing.rest import Untouched
-from nanobot.store.erasing.scan import Scan
-from nanobot.store.erasing.sessions import ErasableSessions
-from nanobot.store.erasing.shipped import shipped_in
-from nanobot.store.erasing.state import ErasableState
-from nanobot.store.erasing.texts import ErasableStrays, ErasableTexts, is_copy_of_ours
+from nanobot.schedule.scheduler import SystemClock
 from nanobot.store.template import template_folder
 from nanobot.workspace import Home, Workspace
 
@@ -62,8 +61,8 @@ _OURS = ("memory", "sessions", "media", "spill", "skills", "people", "groups", "
 class Parts:
     """Who keeps something, or copies it."""
 
-    ground: Ground
-    keep: Keep
+    ground: AppContext
+    keep: ConversationServices
     people: Callable[[], People]
 
     @property
@@ -71,15 +70,15 @@ class Parts:
         return self.ground.workspace
 
 
-def build_forgetting(ground: Ground, keep: Keep) -> Forgetting:
+def build_forgetting(ground: AppContext, keep: ConversationServices) -> Forgetting:
     """All of it; nothing is opened before somebody asks."""
     config, space, clock = ground.config, ground.workspace, ground.clock
     parts = Parts(ground, keep, cache(lambda: ground.people or build_people(config, space, clock)))
     memory, memories = keep.memory, keep.memories
     transcripts = ErasableSessions(keep.sessions, space)
     sources = Sources(transcripts, keep.episodes, memory.versions, who_is(parts.people), cache(_shipped))
-    remembered = Remembered(memory.versions, memory.shelves, space)
-    house = House(
+    remembered = MemoryErasure(memory.versions, memory.shelves, space)
+    house = ErasureServices(
         stores=_stores(parts, transcripts, remembered),
         derived=[ErasableIndex(space, lambda: memories.rebuild if memories.is_open else None)],
         remembered=remembered,
@@ -137,7 +136,7 @@ async def _send(notice: OutboundMessage, bus: Bus, workspace: Workspace) -> None
             await spool.send(notice)
 
 
-def _stores(parts: Parts, transcripts: ErasableSessions, remembered: Remembered) -> Sequence[Erasable]:
+def _stores(parts: Parts, transcripts: ErasableSessions, remembered: MemoryErasure) -> Sequence[Erasable]:
     space, home = parts.workspace, parts.ground.home
     stores: Sequence[Erasable] = [
         transcripts,

@@ -10,33 +10,29 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from nanobot import __version__
-from nanobot.agent.questions import lapsed
+from nanobot.aio import first_of
 from nanobot.app.bot import build_bot, shell_handlers
-from nanobot.app.channels import House, build_posts, build_transcriber
+from nanobot.app.channels import ChannelServices, Tell, Watch, build_posts, build_transcriber
+from nanobot.app.context import AppContext, build_people, open_log
 from nanobot.app.forgetting import go_on, keep_on
-from nanobot.app.ground import Ground, open_log
-from nanobot.app.people import build_people
 from nanobot.app.takeover import taken, tell_of_interruption
-from nanobot.app.watch import Tell, Watch
 from nanobot.bus.spool import Spool
-from nanobot.channels.access import Access
-from nanobot.channels.socket.desk import Desk
-from nanobot.channels.socket.frames import Welcome
-from nanobot.commands.gateway import GatewayLines, asked_at_shell
-from nanobot.commands.pair import Pairing, link_command, pair_command
+from nanobot.channels.access import PeoplePolicy
+from nanobot.channels.socket.server import TerminalServer, Welcome
+from nanobot.commands.admin import GatewayLines, Pairing, asked_at_shell, link_command, pair_command
 from nanobot.config import Config
+from nanobot.core.approvals import lapsed
 from nanobot.errors import expected_in
-from nanobot.first import first_of
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
 from nanobot.messages import Address, InboundMessage, OutboundMessage
-from nanobot.ops.clock import SystemClock
 from nanobot.ops.control import Tell as TellProgress
 from nanobot.ops.control import served
 from nanobot.ops.health import Health
-from nanobot.ops.socket.server import SocketServer
+from nanobot.ops.socket import SocketServer
 from nanobot.ops.supervisor import Supervisor
-from nanobot.store.media import MediaFolder
+from nanobot.schedule.scheduler import SystemClock
+from nanobot.sessions.media import MediaFolder
 from nanobot.store.template import prepare, template_folder
 from nanobot.tools.process import end_left_over
 from nanobot.workspace import Home, Workspace
@@ -67,14 +63,14 @@ async def serve(config: Config, home: Home, language: Language, tell: Tell, endi
             return
         await asyncio.to_thread(prepare, workspace, template_folder())
         async with Spool(workspace.spool, clock) as spool:
-            gateway = Gateway(Ground(config, home, workspace, clock, spool), spool, language, tell)
+            gateway = Gateway(AppContext(config, home, workspace, clock, spool), spool, language, tell)
             await gateway.run(ending)
 
 
 class Gateway:
     """Everything, wired together. `run` owns every task; none outlives it."""
 
-    def __init__(self, ground: Ground, spool: Spool, language: Language, tell: Tell) -> None:
+    def __init__(self, ground: AppContext, spool: Spool, language: Language, tell: Tell) -> None:
         self._ground = ground
         self._spool = spool
         self._language: Language = language
@@ -91,8 +87,8 @@ class Gateway:
         )
         self._watch.disk_trouble = lambda: self._bot.dispatcher.trouble
         self._transcriber = build_transcriber(config, clock)
-        house = House(
-            door=Access(self._people, spool.send, clock),
+        house = ChannelServices(
+            door=PeoplePolicy(self._people, spool.send, clock),
             media=MediaFolder(workspace),
             transcriber=self._transcriber,
             spool=spool,
@@ -103,7 +99,7 @@ class Gateway:
         )
         self._posts = self._watch.posts = build_posts(config, house)
         self._health = self._watch.health = self._supervised_health()
-        self._desk = Desk(spool, self._welcome, self._bot.language, self._recover)
+        self._desk = TerminalServer(spool, self._welcome, self._bot.language, self._recover)
 
     async def run(self, ending: Ending) -> None:
         """Serve until told to end; then nothing new begins, and what runs has `gateway.drain` seconds to finish."""

@@ -1,4 +1,4 @@
-"""What `nanobot doctor memory` looks at; reads beside a gateway that runs, and changes nothing."""
+"""What `nanobot doctor` looks at of memory; reads beside a gateway that runs, and changes nothing."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -6,28 +6,74 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
 
-from nanobot.agent.context import Budgets, ContextBuilder
-from nanobot.agent.skills import Skills
 from nanobot.authority import Scope
 from nanobot.config import Config
+from nanobot.core.prompt import Budgets, ContextBuilder, Skills
 from nanobot.errors import VersionError
-from nanobot.memory.canaries import Leak, Search, leaks
-from nanobot.memory.commits import by_hand
-from nanobot.memory.dream.limits import Limits
-from nanobot.memory.health import Ailment, Norms, Past, examine
-from nanobot.memory.operations import facts_in, lines_brought
+from nanobot.memory.changes import WithoutIndex, by_hand
+from nanobot.memory.dream.operations import DreamLimits
+from nanobot.memory.episodes.history_file import bad_lines
+from nanobot.memory.facts import facts_in, lines_brought
+from nanobot.memory.health import Ailment, Leak, MemoryHistory, Norms, Search, examine, leaks
+from nanobot.memory.recall.index.reader import SqliteRecallIndex
 from nanobot.memory.recall.search import LocalRecall
-from nanobot.memory.shelves import Shelves
+from nanobot.memory.scopes import MemoryRegistry
 from nanobot.memory.tombstones import FOLDER
-from nanobot.memory.versioned import WithoutIndex
-from nanobot.ops.clock import SystemClock
-from nanobot.ports import ModelInfo, VersionStore, Within
-from nanobot.store.documents import CachedDocuments
-from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.memory_folder import MemoryFolder
-from nanobot.store.recall.index import SqliteRecallIndex
-from nanobot.store.repo.versions import GitVersions
+from nanobot.memory.versions.store import GitVersions
+from nanobot.ops.doctor import Kept
+from nanobot.ports import DreamRecord, ModelInfo, SummaryFailure, VersionStore, Within
+from nanobot.schedule.scheduler import SystemClock
+from nanobot.sessions.store import SessionManager
+from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmatter
+from nanobot.store.state import DreamFiles
 from nanobot.workspace import Workspace, is_remembered, scope_of
+
+# What `nanobot doctor` looks at of how memory is kept; reads beside a gateway that runs, and changes nothing.
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """How the history is and what git said of it, the lines of episodes that cannot be read, Dream, forgetting.
+
+    `owed` conversations wait for a summary; the last try was `failed_summary`, if its kind is not "".
+    """
+
+    history: Kept
+    detail: str
+    bad_lines: int
+    dream: DreamRecord
+    is_forgetting: bool
+    failed_summary: SummaryFailure
+    owed: int
+
+
+async def look_at_upkeep(workspace: Workspace) -> Upkeep:
+    """Raises StoreError."""
+    (history, detail), book = await _history(workspace), DreamFiles(workspace)
+    failed = await book.summary_failure()
+    return Upkeep(
+        history,
+        detail,
+        await bad_lines(workspace),
+        await book.read(),
+        is_forgetting=workspace.forgetting.exists(),
+        failed_summary=failed,
+        owed=len(await SessionManager(workspace).owed()) if failed.kind else 0,
+    )
+
+
+async def _history(workspace: Workspace) -> tuple[Kept, str]:
+    versions = GitVersions(workspace, WithoutIndex(), SystemClock(), by_hand)
+    try:
+        return ("ok" if await versions.log(1) else "new"), ""
+    except VersionError as error:
+        if error.kind == "unknown":
+            return "new", ""
+        return ("none" if error.kind == "missing" else "broken"), error.detail
+
+
+# What `nanobot doctor memory` looks at; reads beside a gateway that runs, and changes nothing.
+
 
 _ANY = ModelInfo("doctor", "any", 1_000_000, 1000)
 _HITS = 5
@@ -51,8 +97,8 @@ async def look_at_memory(config: Config) -> Looked:
     files = {path: data for path, data in (await versions.files()).items() if _is_memory(path)}
     budget = config.memory.budget
     norms = Norms(
-        Limits().stale_days,
-        {"MEMORY.md": budget.memory, "USER.md": budget.user, "SOUL.md": budget.soul, "note": Limits().note},
+        DreamLimits().stale_days,
+        {"MEMORY.md": budget.memory, "USER.md": budget.user, "SOUL.md": budget.soul, "note": DreamLimits().note},
     )
     ailments = list(examine(files, await _past(versions, files), norms, clock.now()))
     own = {path: data for path, data in files.items() if path != workspace.soul.name}  # that is for everybody
@@ -72,25 +118,25 @@ def _is_memory(path: str) -> bool:
     return is_remembered(PurePosixPath(path)) and not path.startswith(f"{FOLDER}/") and path.endswith(".md")
 
 
-async def _past(versions: VersionStore, files: Mapping[str, bytes]) -> Past:
+async def _past(versions: VersionStore, files: Mapping[str, bytes]) -> MemoryHistory:
     """What the history tells, if there is one that can be read. What is not in it yet was written by hand."""
     try:
         log = await versions.log()
         latest = await versions.files_at(log[0].id) if log else {}
     except VersionError:
-        return Past()
+        return MemoryHistory()
     written = {path: list(lines_brought(latest.get(path), data)) for path, data in files.items()}
     for version in log:
         if version.author == "person":
             _, diffs = await versions.show(version.id)
             for diff in diffs:
                 written.setdefault(diff.path, []).extend(lines_brought(diff.before, diff.after))
-    return Past(log, written)
+    return MemoryHistory(log, written)
 
 
 def _prompts(config: Config, workspace: Workspace, scopes: Collection[str]) -> Mapping[str, str]:
     documents, clock = CachedDocuments(), SystemClock()
-    shelves = Shelves(
+    shelves = MemoryRegistry(
         workspace,
         lambda path: MemoryFolder(path, documents),
         read_frontmatter,

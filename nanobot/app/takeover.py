@@ -6,15 +6,15 @@ from contextlib import ExitStack, asynccontextmanager, suppress
 from textwrap import shorten
 
 from nanobot import __version__
-from nanobot.agent.conversation import Interruption
+from nanobot.aio import first_of
 from nanobot.app.bot import Bot
+from nanobot.core.conversation import Interruption
 from nanobot.errors import WorkspaceError
-from nanobot.first import first_of
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ops.control import ControlError, ask
-from nanobot.ops.socket.client import NoGatewayError
+from nanobot.ops.socket import NoGatewayError
 from nanobot.store.lock import InUseError, Precedence, WorkspaceLock
 from nanobot.workspace import Workspace
 

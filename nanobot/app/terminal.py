@@ -8,30 +8,28 @@ from threading import Thread
 from zoneinfo import ZoneInfo
 
 from nanobot import __version__
+from nanobot.aio import first_of
 from nanobot.app.bot import Bot, build_bot, shell_handlers
-from nanobot.app.dream import dream_later
+from nanobot.app.context import AppContext, build_people, open_log, pairing_without_gateway
 from nanobot.app.forgetting import go_on
-from nanobot.app.ground import Ground, open_log
-from nanobot.app.people import build_people, pairing_without_gateway
+from nanobot.app.memory import dream_later
 from nanobot.app.takeover import HAND_OVER, tell_of_interruption
 from nanobot.bus.memory import MemoryBus
-from nanobot.channels.socket.desk import Desk, OwnWire
-from nanobot.channels.socket.frames import Send, Show, Welcome
-from nanobot.channels.socket.joined import LeftAloneError
-from nanobot.commands.pair import Pairing, link_command, pair_command
-from nanobot.commands.router import Command
+from nanobot.channels.socket.client import LeftAloneError
+from nanobot.channels.socket.server import OwnWire, Send, TerminalServer, TurnShown, Welcome
+from nanobot.commands.admin import Pairing, link_command, pair_command
 from nanobot.config import Config
+from nanobot.core.commands import Command
 from nanobot.errors import WorkspaceError, expected_in
-from nanobot.first import first_of
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
-from nanobot.memory.setbacks import cause
+from nanobot.memory.episodes.retries import cause
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
-from nanobot.ops.clock import SystemClock
 from nanobot.ops.control import Tell, served
-from nanobot.ops.socket.server import SocketServer
+from nanobot.ops.socket import SocketServer
 from nanobot.ops.supervisor import Supervisor
 from nanobot.ports import Channel
+from nanobot.schedule.scheduler import SystemClock
 from nanobot.store.lock import WorkspaceLock
 from nanobot.store.template import prepare, template_folder
 from nanobot.tools.process import end_left_over
@@ -61,7 +59,7 @@ class App:
         self._own: OwnWire | None = None
         self._wanted = asyncio.Event()  # by a gateway, and nothing runs any more
         self._to_show: asyncio.Queue[object] = asyncio.Queue()  # frames for the person here
-        self._desk = Desk(None, self._welcome, self.language, self._recover)
+        self._desk = TerminalServer(None, self._welcome, self.language, self._recover)
 
     @property
     def commands(self) -> Sequence[Command]:
@@ -262,7 +260,7 @@ class App:
         while True:
             item = await self._bus.outgoing()
             if not self._desk.pass_on(item):
-                own.write(Show(item) if isinstance(item, Progress) else Send(item, self.language(item.address)))
+                own.write(TurnShown(item) if isinstance(item, Progress) else Send(item, self.language(item.address)))
             frames, own.frames = own.frames, []
             for frame in frames:
                 if isinstance(frame, Send):
@@ -277,7 +275,7 @@ class App:
                 if isinstance(frame, Send):
                     self._bus.release(frame.message.id)
                     await channel.send(frame.message)
-                elif isinstance(frame, Show):
+                elif isinstance(frame, TurnShown):
                     await channel.show(frame.progress)
             except Exception:  # the boundary of a channel: one message that cannot be shown is not the end
                 log.exception("%s could not show something", channel.name)
@@ -293,6 +291,6 @@ def build(config: Config, home: Home, language: Language = "en") -> App:
     workspace = Workspace(config.workspace)
     people = build_people(config, workspace, clock)
     pairing = pairing_without_gateway(people, workspace, clock)
-    ground = Ground(config, home, workspace, clock, bus, people)
+    ground = AppContext(config, home, workspace, clock, bus, people)
     bot = build_bot(ground, language, [pair_command(pairing), link_command(people)])
     return App(bot, bus, pairing, config.gateway.drain)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nanobot.bus.spool import Spool
 from nanobot.messages import Address, InboundMessage, OutboundMessage
-from nanobot.ports import Found, Meant, Piece, Trouble
+from nanobot.ports import Alert, ErasedPiece, Meant, StoreFindings
 
 _COMMAND = "/forget"
 
@@ -31,12 +31,12 @@ class ErasableSpool:
     def owns(self, path: Path) -> bool:
         return path.parent == self._path.parent and path.name.startswith(self._path.name)
 
-    async def find(self, meant: Meant) -> Found:
+    async def find(self, meant: Meant) -> StoreFindings:
         if not self._path.exists():
-            return Found()
+            return StoreFindings()
         async with self._open() as spool:
             count = await spool.count(_counted(meant)) + len(await self._marks(spool, meant))
-        return Found(count, [Piece(str(self._path))] if count else [])
+        return StoreFindings(count, [ErasedPiece(str(self._path))] if count else [])
 
     async def erase(self, meant: Meant) -> None:
         if not self._path.exists():
@@ -58,14 +58,14 @@ class ErasableSpool:
         return found
 
 
-def _counted(meant: Meant) -> Callable[[InboundMessage | OutboundMessage | Trouble], bool]:
+def _counted(meant: Meant) -> Callable[[InboundMessage | OutboundMessage | Alert], bool]:
     """What is told to people: not the command that asks for it, which is gone by itself when it is answered."""
     is_meant = _meant(meant)
     return lambda item: is_meant(item) and not (isinstance(item, InboundMessage) and item.text.startswith(_COMMAND))
 
 
-def _meant(meant: Meant) -> Callable[[InboundMessage | OutboundMessage | Trouble], bool]:
-    def is_meant(item: InboundMessage | OutboundMessage | Trouble) -> bool:
+def _meant(meant: Meant) -> Callable[[InboundMessage | OutboundMessage | Alert], bool]:
+    def is_meant(item: InboundMessage | OutboundMessage | Alert) -> bool:
         match item:
             case InboundMessage():
                 return inbound_is_meant(item, meant)

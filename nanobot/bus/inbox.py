@@ -5,10 +5,11 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from sqlite3 import Connection
 
-from nanobot.bus import known, troubles
+from nanobot.bus import rows as known
+from nanobot.bus import rows as troubles
 from nanobot.bus.rows import decode, encode, key
 from nanobot.messages import Address, InboundMessage
-from nanobot.ports import Trouble
+from nanobot.ports import Alert
 
 _log = logging.getLogger(__name__)
 
@@ -88,7 +89,7 @@ def set_aside(db: Connection, now: datetime) -> None:
     for raw, deaths in db.execute(f"SELECT message, deaths FROM inbound {dead}", (MOST_DEATHS,)).fetchall():  # noqa: S608 - a constant
         message = decode(raw, InboundMessage)
         reason = f"the process ended {deaths} times while this was being answered"
-        troubles.add(db, Trouble(kind="set_aside", id=message.id, at=now, reason=reason, address=message.address))
+        troubles.add_alert(db, Alert(kind="set_aside", id=message.id, at=now, reason=reason, address=message.address))
         _log.error("%s: message %s is set aside: %s", message.address.session_key, message.id, reason)
     db.execute(f"UPDATE inbound SET is_aside = 1 {dead}", (MOST_DEATHS,))  # noqa: S608 - a constant
 

@@ -1,15 +1,17 @@
-"""The rows of what the bot says and what is not delivered yet."""
+"""The outbox: what the bot says and what is not delivered yet."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from sqlite3 import Connection
 
-from nanobot.bus import asked, known, troubles
+from nanobot.bus import rows as asked
+from nanobot.bus import rows as known
+from nanobot.bus import rows as troubles
 from nanobot.bus.rows import decode, encode, key, valid
 from nanobot.ids import new_id
 from nanobot.messages import Address, OutboundMessage
-from nanobot.ports import Delivery, Trouble
+from nanobot.ports import Alert, Delivery
 
 _PREVIEWS_KEPT = 14 * 86400.0
 """Seconds: a turn that was stopped has previews and never an answer."""
@@ -32,7 +34,7 @@ def add(db: Connection, message: OutboundMessage, at: float) -> bool:
         (key("out", message.id), at, valid(message.address.channel), encode(message)),
     )
     if message.holds_up_a_turn:
-        asked.asked(db, message)
+        asked.record_question(db, message)
     return cursor.rowcount > 0
 
 
@@ -61,7 +63,7 @@ def delivery(db: Connection, message_id: str) -> Delivery | None:
         # A preview that may have arrived was dealt with when the first part did.
         is_uncertain=bool(row[1]) or (None in previews and not parts),
         attempts=row[2],
-        place=asked.place_of(db, message.settles) if message.settles else "",
+        place=asked.question_place(db, message.settles) if message.settles else "",
     )
 
 
@@ -148,7 +150,7 @@ def remove(db: Connection, message_id: str) -> OutboundMessage | None:
     message = decode(row[0], OutboundMessage)
     db.execute("DELETE FROM outbound WHERE key = ?", (id_key,))
     if message.settles:
-        asked.settled(db, message.settles)
+        asked.settle_question(db, message.settles)
     elif message.holds_up_a_turn:
         _place(db, message)
     db.execute("DELETE FROM part WHERE message = ?", (id_key,))
@@ -162,15 +164,15 @@ def _place(db: Connection, message: OutboundMessage) -> None:
     """The buttons of a question stand below its last part."""
     last = "SELECT platform_id FROM part WHERE message = ? ORDER BY number DESC LIMIT 1"
     if row := db.execute(last, (key("out", message.id),)).fetchone():
-        asked.asked(db, message, row[0])
+        asked.record_question(db, message, row[0])
 
 
 def fail(db: Connection, message_id: str, reason: str, now: datetime) -> OutboundMessage | None:
     """A message that will never be delivered: it is removed, and the owner can see why."""
     message = remove(db, message_id)
     if message is not None:
-        trouble = Trouble(kind="undeliverable", id=message_id, at=now, reason=reason, address=message.address)
-        troubles.add(db, trouble)
+        trouble = Alert(kind="undeliverable", id=message_id, at=now, reason=reason, address=message.address)
+        troubles.add_alert(db, trouble)
     return message
 
 

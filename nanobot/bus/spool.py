@@ -12,17 +12,57 @@ from sqlite3 import Connection
 from types import TracebackType
 from typing import Self
 
-from nanobot.bus import asked, erasing, inbox, known, marks, outbox, troubles
-from nanobot.bus.backlog import backlog
-from nanobot.bus.database import Database
-from nanobot.bus.erasing import IsMeant
-from nanobot.bus.line import Line
-from nanobot.bus.rows import key
+from nanobot.aio import shielded
+from nanobot.bus import inbox, outbox, rows
+from nanobot.bus.database import SpoolDatabase
+from nanobot.bus.queue import DeliveryQueue
+from nanobot.bus.rows import backlog, decode, key, valid
 from nanobot.errors import StoreError, expected_in
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
-from nanobot.ports import Backlog, Clock, Delivery
+from nanobot.ports import Alert, Backlog, Clock, Delivery
 from nanobot.ports.bus import DiskTrouble
-from nanobot.uncancelled import to_the_end
+
+# Removing what is to be forgotten.
+
+
+IsMeant = Callable[[InboundMessage | OutboundMessage | Alert], bool]
+"""Whether this is to be forgotten. Called in another thread: it looks at nothing but what it is given."""
+
+
+def count_matching(db: Connection, is_meant: IsMeant) -> int:
+    """How many messages and troubles are meant."""
+    said = _meant(db, "SELECT message FROM inbound", InboundMessage, is_meant)
+    answers = _meant(db, "SELECT message FROM outbound", OutboundMessage, is_meant)
+    troubles = [raw for (raw,) in db.execute("SELECT trouble FROM trouble") if is_meant(decode(raw, Alert))]
+    return len(said) + len(answers) + len(troubles)
+
+
+def erase_matching(db: Connection, is_meant: IsMeant, sessions: Collection[str] = ()) -> int:
+    """Remove all that is meant, from the first question to the last trace of its delivery; how many messages.
+
+    Of these sessions not even the keys stay.
+    """
+    db.executemany("DELETE FROM preview WHERE session = ?", [(valid(session),) for session in sessions])
+    for question, address in rows.unsettled_questions(db):
+        if address.session_key in sessions:
+            rows.settle_question(db, question)
+    said = _meant(db, "SELECT message FROM inbound", InboundMessage, is_meant)
+    inbox.remove(db, said)
+    answers = _meant(db, "SELECT message FROM outbound", OutboundMessage, is_meant)
+    for name in answers:
+        outbox.remove(db, name)
+    for number, raw in db.execute("SELECT number, trouble FROM trouble").fetchall():
+        if is_meant(decode(raw, Alert)):
+            db.execute("DELETE FROM trouble WHERE number = ?", (number,))
+    return len(said) + len(answers)
+
+
+def _meant(
+    db: Connection, query: str, kind: type[InboundMessage] | type[OutboundMessage], is_meant: IsMeant
+) -> list[str]:
+    messages = [decode(raw, kind) for (raw,) in db.execute(query).fetchall()]
+    return [message.id for message in messages if is_meant(message)]
+
 
 _log = logging.getLogger(__name__)
 
@@ -41,9 +81,9 @@ class Spool:
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._clock = clock
-        self._database = Database(path, clock.now)
+        self._database = SpoolDatabase(path, clock.now)
         self._refused: set[str] = set()  # ids of messages that the disk did not take
-        self._lines: defaultdict[str, Line] = defaultdict(Line)
+        self._lines: defaultdict[str, DeliveryQueue] = defaultdict(DeliveryQueue)
         self._receiving = asyncio.Lock()
         self._came = asyncio.Event()
         self._left_over: Sequence[tuple[str, Address]] = ()
@@ -56,13 +96,13 @@ class Spool:
     async def __aenter__(self) -> Self:
         """Open the file; see `open_file` for what becomes of a damaged one. Raises StoreError."""
         now = self._clock.now()
-        await to_the_end(self._database.open(now))
+        await shielded(self._database.open(now))
         try:
             waiting = await self._database.run(partial(_start, now=now))
             self._left_over = await self._database.run(outbox.leave)
             self._suspects = frozenset(await self._database.run(inbox.suspects))
         except BaseException:
-            await to_the_end(self._database.close())
+            await shielded(self._database.close())
             raise
         for each in waiting:
             line = self._lines[each.message.address.channel]
@@ -78,14 +118,14 @@ class Spool:
         """
         try:
             if not isinstance(error, Exception) or expected_in(error):
-                await to_the_end(self._database.run(partial(inbox.rest, message_ids=list(self._begun))))
+                await shielded(self._database.run(partial(inbox.rest, message_ids=list(self._begun))))
         finally:
-            await to_the_end(self._database.close())
+            await shielded(self._database.close())
 
     # What people say.
 
     async def publish(self, message: InboundMessage) -> None:
-        await to_the_end(self._publish(message))
+        await shielded(self._publish(message))
 
     async def _publish(self, message: InboundMessage) -> None:
         at = self._clock.now().timestamp()
@@ -117,7 +157,7 @@ class Spool:
 
     async def begin(self, message: InboundMessage) -> int:
         """See Bus. A process that ends in order is counted here too, but it sets nothing aside."""
-        return await to_the_end(self._begin(message.id, message.address.session_key))
+        return await shielded(self._begin(message.id, message.address.session_key))
 
     async def _begin(self, message_id: str, session: str) -> int:
         if message_id in self._resting:
@@ -131,7 +171,7 @@ class Spool:
         return self._begun[message_id]
 
     async def rest(self, session: str) -> None:
-        await to_the_end(self._rest([name for name, key in self._sessions.items() if key == session]))
+        await shielded(self._rest([name for name, key in self._sessions.items() if key == session]))
 
     async def _rest(self, ids: Sequence[str]) -> None:
         await self._database.run(partial(inbox.rest, message_ids=ids))
@@ -139,14 +179,14 @@ class Spool:
 
     async def resume(self, session: str) -> None:
         for name in [name for name in self._resting if self._sessions.get(name) == session]:
-            await to_the_end(self._begin(name, session))
+            await shielded(self._begin(name, session))
 
     def is_suspect(self, message: InboundMessage) -> bool:
         return message.id in self._suspects
 
     async def finish(self, done: Sequence[InboundMessage], answer: OutboundMessage | None) -> None:
         """See Bus. Of an answer with a known id only the messages are finished."""
-        await to_the_end(self._finish(done, answer))
+        await shielded(self._finish(done, answer))
 
     async def _finish(self, done: Sequence[InboundMessage], answer: OutboundMessage | None) -> None:
         at = self._clock.now().timestamp()
@@ -234,12 +274,12 @@ class Spool:
         await self._database.run(partial(outbox.keep, turn=turn, platform_ids=platform_ids))
 
     async def delivered(self, message_id: str) -> None:
-        await to_the_end(self._settle(message_id, partial(outbox.remove, message_id=message_id)))
+        await shielded(self._settle(message_id, partial(outbox.remove, message_id=message_id)))
 
     async def failed(self, message_id: str, reason: str) -> None:
         now = self._clock.now()
         work = partial(outbox.fail, message_id=message_id, reason=reason, now=now)
-        message = await to_the_end(self._settle(message_id, work))
+        message = await shielded(self._settle(message_id, work))
         if message is not None:
             _log.warning("%s: message %s cannot be delivered: %s", message.address.session_key, message_id, reason)
 
@@ -252,7 +292,7 @@ class Spool:
         return message
 
     async def postponed(self, message_id: str, seconds: float, reason: str, *, may_have_arrived: bool = False) -> None:
-        await to_the_end(self._postpone(message_id, seconds, may_have_arrived))
+        await shielded(self._postpone(message_id, seconds, may_have_arrived))
         _log.info("message %s is tried again in %.1f s: %s", message_id, seconds, reason)
 
     async def _postpone(self, message_id: str, seconds: float, may_have_arrived: bool) -> None:
@@ -268,7 +308,7 @@ class Spool:
 
         A message that `settles` one takes its buttons away.
         """
-        return await self._database.run(asked.unsettled)
+        return await self._database.run(rows.unsettled_questions)
 
     @property
     def left_over(self) -> Sequence[tuple[str, Address]]:
@@ -281,20 +321,20 @@ class Spool:
     # What a channel must not lose.
 
     async def mark(self, key: str, value: str) -> None:
-        await self._database.run(partial(marks.put, name=key, value=value))
+        await self._database.run(partial(rows.put_mark, name=key, value=value))
 
     async def marks(self, prefix: str) -> Mapping[str, str]:
-        return await self._database.run(partial(marks.starting_with, prefix=prefix))
+        return await self._database.run(partial(rows.marks_starting_with, prefix=prefix))
 
     async def drop(self, name: str, message_id: str) -> None:
         """Take a bookmark away, and the message that it stands for in advance: should it come, it came before."""
         at = self._clock.now().timestamp()
 
         def work(db: Connection) -> None:
-            marks.put(db, name, "")
-            known.learn(db, key("in", message_id), at)
+            rows.put_mark(db, name, "")
+            rows.learn(db, key("in", message_id), at)
 
-        await to_the_end(self._database.run(work))
+        await shielded(self._database.run(work))
 
     # Whether it can be written.
 
@@ -310,7 +350,7 @@ class Spool:
             return
         try:
             for value in ("." * _PROBE, ""):
-                await self._database.run(partial(marks.put, name="probe", value=value))
+                await self._database.run(partial(rows.put_mark, name="probe", value=value))
         except StoreError as error:
             _log.debug("%s", error)
             return
@@ -334,11 +374,11 @@ class Spool:
 
     async def acknowledge(self, ids: Collection[str]) -> None:
         """The owner has seen the troubles with these ids; they are not listed any more."""
-        await self._database.run(partial(troubles.acknowledge, ids=ids))
+        await self._database.run(partial(rows.acknowledge_alerts, ids=ids))
 
     async def count(self, is_meant: IsMeant) -> int:
         """How many messages and troubles are meant; see `erase`."""
-        return await self._database.run(partial(erasing.count, is_meant=is_meant))
+        return await self._database.run(partial(count_matching, is_meant=is_meant))
 
     async def erase(self, is_meant: IsMeant, sessions: Collection[str] = ()) -> int:
         """Remove all messages that are meant, and every trace of them in the files; how many there were.
@@ -347,7 +387,7 @@ class Spool:
         is just being delivered, goes on. Damaged files that were set aside are deleted: nobody can look for anything
         in them.
         """
-        count = await self._database.run(partial(erasing.erase, is_meant=is_meant, sessions=sessions))
+        count = await self._database.run(partial(erase_matching, is_meant=is_meant, sessions=sessions))
         await self._database.scrub()
         at = self._clock.now().timestamp()
         left = {each.message.id for each in await self._database.run(partial(outbox.waiting, at=at))}
@@ -366,6 +406,6 @@ def _start(db: Connection, now: datetime) -> Sequence[outbox.Waiting]:
 
 def _prune(db: Connection, at: float) -> None:
     """Let go of what is kept for some days only."""
-    known.prune(db, at)
-    troubles.prune(db, at)
+    rows.prune_known(db, at)
+    rows.prune_alerts(db, at)
     outbox.prune(db, at)

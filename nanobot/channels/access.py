@@ -10,8 +10,7 @@ from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.errors import StoreError
 from nanobot.i18n import say
 from nanobot.messages import Address, OutboundMessage, Sender
-from nanobot.people.people import People, Served
-from nanobot.people.standing import authority_of
+from nanobot.people.people import People, Served, authority_of
 from nanobot.ports import Clock
 
 log = logging.getLogger(__name__)
@@ -65,7 +64,7 @@ class Admission:
     to_bot: bool = True
 
 
-class Door(Protocol):
+class AccessPolicy(Protocol):
     """Stands in front of a channel."""
 
     async def admit(self, contact: Contact) -> Admission | None:
@@ -90,7 +89,7 @@ class Door(Protocol):
         ...
 
 
-class Access:
+class PeoplePolicy:
     """The Door that knows people.
 
     Alone with the bot, owners and members are served, and a stranger is given a pairing code. In a group that an

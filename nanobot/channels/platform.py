@@ -1,13 +1,18 @@
-"""What delivery needs of a chat platform, and how a platform says that it did not work."""
+"""The platform port of delivery: what it needs of a chat platform, and how a platform says that it failed."""
 
-from collections.abc import Collection, Sequence
+import re
+import socket
+import ssl
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from nanobot.errors import NanobotError
 from nanobot.messages import Address, Attachment, Button, OutboundMessage
-from nanobot.ports.gateway import Gap
+from nanobot.ports.gateway import Gap, Obstacle
+
+# What delivery needs of a chat platform, and how a platform says that it did not work.
 
 
 class RefusedTokenError(NanobotError):
@@ -74,7 +79,7 @@ class LostPreviewError(DeliveryError):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MessagePart:
     """One platform message of several that together say an OutboundMessage.
 
     `body` is what the platform's own renderer made (text with entities, or plain text): delivery compares it and
@@ -99,7 +104,7 @@ class Platform(Protocol):
         """Whether `find` can tell if an uncertain part has arrived."""
         ...
 
-    def parts(self, message: OutboundMessage, *, repeat: bool = False) -> Sequence[Part]:
+    def parts(self, message: OutboundMessage, *, repeat: bool = False) -> Sequence[MessagePart]:
         """What to send, in order: the same for the same message, so that a retry can go on in the middle.
 
         With `repeat`, each part of text begins with the small mark that says that it may have been sent before;
@@ -108,18 +113,18 @@ class Platform(Protocol):
         """
         ...
 
-    def simpler(self, part: Part) -> Part | None:
+    def simpler(self, part: MessagePart) -> MessagePart | None:
         """The words of a part of text with less that a platform may object to: formatting first, then buttons.
 
         None if nothing is left that could be taken away.
         """
         ...
 
-    def preview(self, text: str) -> Sequence[Part]:
+    def preview(self, text: str) -> Sequence[MessagePart]:
         """How a text that is still growing looks now; a longer one rolls over into further parts."""
         ...
 
-    async def send(self, message: OutboundMessage, part: Part, number: int) -> str:
+    async def send(self, message: OutboundMessage, part: MessagePart, number: int) -> str:
         """Make part `number` (from 0) of a message visible, at its address; its id on the platform.
 
         Raises a DeliveryError. What was replied to being gone is no error: it is sent without the reply.
@@ -128,7 +133,7 @@ class Platform(Protocol):
         ...
 
     async def send_preview(
-        self, address: Address, turn: str, part: Part, name: str, *, reply_to: str | None = None
+        self, address: Address, turn: str, part: MessagePart, name: str, *, reply_to: str | None = None
     ) -> str:
         """Make a preview of a turn visible; its id. No two have the same `name`, not in different processes either.
 
@@ -136,7 +141,7 @@ class Platform(Protocol):
         """
         ...
 
-    async def edit(self, address: Address, platform_id: str, part: Part) -> None:
+    async def edit(self, address: Address, platform_id: str, part: MessagePart) -> None:
         """Replace what a message shows. "Not modified" is fine. Raises a DeliveryError."""
         ...
 
@@ -159,7 +164,7 @@ class Platform(Protocol):
         ...
 
     async def find(
-        self, message: OutboundMessage, part: Part, number: int, *, known: Collection[str] = ()
+        self, message: OutboundMessage, part: MessagePart, number: int, *, known: Collection[str] = ()
     ) -> str | None:
         """The platform's id of a part if it has arrived, looked up in the chat. Only if `can_find`.
 
@@ -167,3 +172,45 @@ class Platform(Protocol):
         not meant.
         """
         ...
+
+
+# Why a platform cannot be reached, in a word; what the libraries say about it is for the log.
+
+
+_NO_NETWORK = re.compile(
+    r"name or service not known|name resolution|getaddrinfo|nodename nor servname|cannot resolve|dns"
+    r"|network is (?:unreachable|down)|no route to host",
+    re.IGNORECASE,
+)
+_REFUSED = re.compile(r"refused|connect call failed", re.IGNORECASE)
+_SERVER = re.compile(
+    r"\b5\d\d\b|bad gateway|internal server error|service unavailable|gateway time-?out", re.IGNORECASE
+)
+
+
+def obstacle_of(error: BaseException) -> Obstacle:
+    """The word for what went wrong, looked up in the error and in all that caused it."""
+    chain = list(_chain(error, set()))
+    said = [str(each) for each in chain]
+    if any(isinstance(each, ssl.SSLError) for each in chain):
+        return "tls"
+    if any(isinstance(each, socket.gaierror) for each in chain) or any(map(_NO_NETWORK.search, said)):
+        return "network"
+    if any(isinstance(each, ConnectionRefusedError) for each in chain) or any(map(_REFUSED.search, said)):
+        return "refused"
+    if any(isinstance(each, TimeoutError) or "Timeout" in type(each).__name__ for each in chain):
+        return "timeout"
+    return "server" if any(map(_SERVER.search, said)) else "broken"
+
+
+def _chain(error: BaseException | None, met: set[int]) -> Iterator[BaseException]:
+    """The error and its causes, those that aiohttp keeps to itself included."""
+    if error is None or id(error) in met:
+        return
+    met.add(id(error))
+    yield error
+    inner = list(error.exceptions) if isinstance(error, BaseExceptionGroup) else []
+    of_aiohttp = getattr(error, "os_error", None)
+    for cause in (*inner, of_aiohttp, error.__cause__, error.__context__):
+        if isinstance(cause, BaseException):
+            yield from _chain(cause, met)

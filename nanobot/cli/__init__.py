@@ -133,7 +133,7 @@ def _cannot_write(reason: str) -> int:
 
 
 def _report(bug: Exception, args: argparse.Namespace) -> int:
-    from nanobot.cli.bugs import noted
+    from nanobot.cli.settings import note_bug
 
-    tell(f"nanobot: this should not have happened ({type(bug).__name__}); {noted(bug, args)}", failed=True)
+    tell(f"nanobot: this should not have happened ({type(bug).__name__}); {note_bug(bug, args)}", failed=True)
     return 1

@@ -19,13 +19,13 @@ if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does withou
     from pathlib import Path
 
     from nanobot.app import App
-    from nanobot.channels.socket.joined import Joined, SteadyChannel
+    from nanobot.channels.socket.client import Joined, SteadyChannel
     from nanobot.channels.terminal.machine import Machine
     from nanobot.channels.terminal.mentions import Carried
     from nanobot.config import Config
     from nanobot.i18n import Language
     from nanobot.messages import Address
-    from nanobot.ops.socket.wire import Wire
+    from nanobot.ops.socket import SocketWire
     from nanobot.ports import Channel
     from nanobot.store.lock import InUseError
     from nanobot.workspace import Home
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         tell(f"nanobot: {line}", failed=True)
     import asyncio
 
-    from nanobot.channels.socket.desk import ONCE
+    from nanobot.channels.socket.server import ONCE
     from nanobot.channels.terminal.person import at
 
     machine = _machine(config, home_of(args), here)
@@ -121,14 +121,14 @@ class _Server:
         self._config = config
         self.address = address
         self._words = words
-        self._wire: Wire | None = None
+        self._wire: SocketWire | None = None
         self._tries = 0  # to take the workspace
         self._bot: App | Joined | None = None  # who serves at the moment
 
     async def open(self, owed: "Sequence[str]" = ()) -> "App | Joined":
         """Raises WorkspaceError if the gateway cannot be talked to."""
         from nanobot.app import build
-        from nanobot.ops.socket.client import NoGatewayError
+        from nanobot.ops.socket import NoGatewayError
 
         try:
             return await self._join(owed)
@@ -137,8 +137,8 @@ class _Server:
 
     async def _join(self, owed: "Sequence[str]") -> "Joined":
         from nanobot import __version__
-        from nanobot.channels.socket.joined import Joined
-        from nanobot.ops.socket.client import connected
+        from nanobot.channels.socket.client import Joined
+        from nanobot.ops.socket import connected
         from nanobot.workspace import Workspace
 
         args = [self.address.chat, *self._words, *owed]
@@ -166,7 +166,7 @@ class _Server:
 
     async def serve(self, bot: "App | Joined", channel: "Channel", *, once: bool = False) -> None:
         """Serve the channel until the person leaves, whoever ends meanwhile."""
-        from nanobot.channels.socket.joined import SteadyChannel
+        from nanobot.channels.socket.client import SteadyChannel
 
         steady = SteadyChannel(channel, is_once=once)
         following: App | Joined | None = bot
@@ -182,7 +182,7 @@ class _Server:
         """Whether the person has left; else whoever served them has ended, or another process was faster."""
         import asyncio
 
-        from nanobot.channels.socket.joined import Joined, LeftAloneError
+        from nanobot.channels.socket.client import Joined, LeftAloneError
         from nanobot.store.lock import InUseError
 
         steady.is_durable = isinstance(bot, Joined) and bot.is_gateway
@@ -248,7 +248,7 @@ class _Server:
 
 def _of_gateway(bot: "App | Joined", *, was_one: bool) -> str:
     """Which sentence tells that a gateway serves from now on; "" if none does."""
-    from nanobot.channels.socket.joined import Joined
+    from nanobot.channels.socket.client import Joined
 
     if not (isinstance(bot, Joined) and bot.is_gateway):
         return ""
@@ -276,8 +276,8 @@ def _machine(config: "Config", home: "Home", here: "Path | None") -> "Machine":
     from nanobot.channels.terminal.machine import Machine
     from nanobot.config import presets
     from nanobot.errors import StoreError
-    from nanobot.store.media import MediaFolder
-    from nanobot.store.session_files import SessionFiles
+    from nanobot.sessions.media import MediaFolder
+    from nanobot.sessions.store import SessionFiles
     from nanobot.text import decode
     from nanobot.workspace import Workspace
 
@@ -326,7 +326,7 @@ async def _ask(
     machine: "Machine",
     ending: "_Ending",
 ) -> int:
-    from nanobot.channels.terminal.clean import typed
+    from nanobot.channels.terminal.markdown import typed
     from nanobot.channels.terminal.oneshot import OneShot, OneShotJson, OneShotOnScreen, remark
 
     address = server.address

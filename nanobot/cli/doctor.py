@@ -3,20 +3,194 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from nanobot.cli.doctor_memory import memory_checks
-from nanobot.cli.doctor_platforms import platform_checks
-from nanobot.cli.settings import config_path_of, home_of, language_here, loaded_of, workspace_of, zone_findings
+from nanobot.cli.settings import (
+    config_of,
+    config_path_of,
+    home_of,
+    language_here,
+    loaded_of,
+    workspace_of,
+    zone_findings,
+)
 from nanobot.cli.telling import tell
-from nanobot.errors import ConfigError
+from nanobot.errors import ConfigError, NanobotError
 
-if TYPE_CHECKING:  # what looks at sockets and files is not needed for `nanobot --help`
-    from collections.abc import Iterable, Iterator, Sequence
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from nanobot.config import Loaded, ModelPreset
+    from nanobot.config import Config, Loaded, ModelPreset
     from nanobot.i18n import Language
-    from nanobot.ops.doctor import Check, Finding
+    from nanobot.memory.health import Ailment, Leak
+    from nanobot.ops.doctor import Check, Finding, Row
+    from nanobot.ops.doctor_models import Account
+    from nanobot.ports.gateway import GatewayState
     from nanobot.transcript import SessionInfo
+
+
+# What `nanobot doctor` looks at of the chat platforms: each bot's token, and the gateway that serves them.
+
+
+def platform_checks(args: argparse.Namespace, language: "Language") -> "list[Check]":
+    """One for each platform that is configured, and one for the gateway; none if the configuration cannot be used."""
+    from nanobot.ops.doctor import Check
+
+    try:
+        config = config_of(args)
+    except ConfigError:
+        return []
+    accounts = _accounts(config)
+    return [
+        *(Check(f"doctor.{name}", _looking(account, language)) for name, account in accounts.items()),
+        Check("doctor.gateway", lambda: _look_at_gateway(config, language)),
+    ]
+
+
+def _accounts(config: "Config") -> "dict[str, Callable[[], Account]]":
+    """The bots by their platforms. To make one raises ConfigError if the token's variable is not set here."""
+    from nanobot import __version__
+    from nanobot.config import known
+    from nanobot.ops.doctor_models import Account
+
+    accounts: dict[str, Callable[[], Account]] = {}
+    if telegram := config.telegram:
+        at = telegram.api_base.rstrip("/")
+        accounts["telegram"] = lambda: Account(
+            "telegram",
+            at,
+            f"{at}/bot{known(telegram.token)}/getMe",
+            proxy=telegram.proxy,
+            reads_environment=True,
+        )
+    if discord := config.discord:
+        base = discord.api_base.rstrip("/")
+        agent = f"DiscordBot (https://github.com/nanobot, {__version__})"  # others are turned away
+        accounts["discord"] = lambda: Account(
+            "discord",
+            base,
+            f"{base}/users/@me",
+            {"Authorization": f"Bot {known(discord.token)}", "User-Agent": agent},
+        )
+    return accounts
+
+
+def _looking(account: "Callable[[], Account]", language: "Language") -> "Callable[[], Iterator[Finding]]":
+    from nanobot.channels.platform import obstacle_of
+    from nanobot.i18n import say
+    from nanobot.ops.doctor import warning
+    from nanobot.ops.doctor_models import platform
+
+    def look() -> "Iterator[Finding]":
+        try:
+            at = account()
+        except ConfigError:
+            yield warning("doctor.platform_unset")
+        else:
+            yield from platform(at, lambda error: say(f"trouble.{obstacle_of(error)}", language))
+
+    return look
+
+
+def _look_at_gateway(config: "Config", language: "Language") -> "Iterator[Finding]":
+    import asyncio
+
+    import msgspec
+
+    from nanobot import __version__
+    from nanobot.app.channels import has_channels
+    from nanobot.ops.control import ask
+    from nanobot.ops.doctor import ok, problem, warning
+    from nanobot.ops.socket import NoGatewayError
+    from nanobot.ports.gateway import GatewayState
+    from nanobot.workspace import Workspace
+
+    try:
+        told = asyncio.run(ask(Workspace(config.workspace), __version__, "status"))
+    except NoGatewayError:
+        is_wanted = config.telegram or config.discord or has_channels(config.plugins)
+        yield warning("doctor.gateway_none") if is_wanted else ok("doctor.gateway_unneeded")
+    except NanobotError as error:
+        yield problem("doctor.gateway_deaf", error=error)
+    else:
+        yield from _judge(msgspec.convert(told, GatewayState), language)
+
+
+def _judge(state: "GatewayState", language: "Language") -> "Iterator[Finding]":
+    from nanobot.channels.terminal.markdown import printable
+    from nanobot.commands.admin import channel_line
+    from nanobot.ops.doctor import ok, problem, warning
+
+    red = [channel for channel in state.channels if channel.is_red]
+    for channel in red:
+        yield problem("doctor.gateway_red", said=printable(channel_line(channel, language)))
+    if troubles := len(state.backlog.troubles):
+        yield warning("doctor.gateway_troubles", count=troubles)
+    if not red:
+        up = [channel.name for channel in state.channels if channel.state == "up"]
+        yield ok("doctor.gateway_ok", pid=state.pid, at=f"{state.started:%Y-%m-%d %H:%M}", up=", ".join(up) or "-")
+
+
+# `nanobot doctor memory`: what a person should look at in what is remembered, line by line.
+
+
+_SHOWN = 80
+
+
+def memory_checks(args: argparse.Namespace, language: "Language") -> "list[Check]":
+    """Health, and that nobody sees another's memory."""
+    import asyncio
+
+    from nanobot.app.health import look_at_memory
+    from nanobot.ops import doctor
+    from nanobot.ops.doctor import Check
+
+    looked = asyncio.run(look_at_memory(config_of(args)))
+
+    def health() -> "Iterator[Finding]":
+        return doctor.memory_health([_ailing(ailment, language) for ailment in looked.ailments], looked.lines)
+
+    def privacy() -> "Iterator[Finding]":
+        return doctor.scope_privacy([_leaking(leak) for leak in looked.leaks], looked.scopes)
+
+    return [Check("doctor_memory.health", health), Check("doctor_memory.privacy", privacy)]
+
+
+def _ailing(ailment: "Ailment", language: "Language") -> "Row":
+    from nanobot.ops.doctor import Row
+
+    other = ailment.other
+    values = {
+        "text": _short(ailment.line.text),
+        "detail": _in_words(ailment, language),
+        "other": other.place if other else "",
+        "other_text": _short(other.text) if other else "",
+    }
+    return Row(ailment.kind, ailment.line.path if ailment.kind == "oversized" else ailment.line.place, values)
+
+
+def _in_words(ailment: "Ailment", language: "Language") -> str:
+    from nanobot.i18n import say
+
+    match ailment.kind:
+        case "secret":
+            return say(f"memory.secret_{ailment.detail}", language)
+        case "contradiction":
+            return say(f"doctor_memory.differs_{ailment.detail}", language)
+        case _:
+            return ailment.detail
+
+
+def _leaking(leak: "Leak") -> "Row":
+    from nanobot.ops.doctor import Row
+
+    return Row(f"leak_{leak.door}", leak.scope, {"other": leak.other, "text": _short(leak.line)})
+
+
+def _short(text: str) -> str:
+    from nanobot.channels.terminal.markdown import printable
+
+    words = printable(" ".join(text.split()))
+    return words if len(words) <= _SHOWN else f"{words[:_SHOWN].rstrip()} …"
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -66,41 +240,40 @@ def _checks(args: argparse.Namespace, loaded: "Loaded | ConfigError", language: 
     """The list of all checks; whoever adds a part to nanobot adds its check here."""
     import sys
 
-    from nanobot.ops.checks import files, machine
+    from nanobot.ops import doctor
     from nanobot.ops.doctor import Check
 
     home, path = home_of(args), config_path_of(args)
     workspace = workspace_of(args) if isinstance(loaded, ConfigError) else loaded.config.workspace
     return [
-        Check("doctor.python", machine.python),
-        Check("doctor.terminal", lambda: machine.terminal(sys.stdout.encoding)),
+        Check("doctor.python", doctor.python),
+        Check("doctor.terminal", lambda: doctor.terminal(sys.stdout.encoding)),
         Check("doctor.config", lambda: _look_at_config(args, path, loaded)),
         Check("doctor.workspace", lambda: _look_at_workspace(workspace)),
-        Check("doctor.privacy", lambda: files.privacy((home.root, workspace))),
+        Check("doctor.privacy", lambda: doctor.privacy((home.root, workspace))),
         Check("doctor.sessions", lambda: _look_at_sessions(workspace)),
         Check("doctor.memory", lambda: _look_at_memory(workspace, language)),
-        Check("doctor.disk", lambda: machine.disk(workspace)),
+        Check("doctor.disk", lambda: doctor.disk(workspace)),
         Check("doctor.model", lambda: _look_at_model(args, loaded)),
         *platform_checks(args, language),
     ]
 
 
 def _look_at_workspace(root: "Path") -> "Iterator[Finding]":
-    from nanobot.agent.skills import Skills
-    from nanobot.ops.checks import files
-    from nanobot.store.documents import CachedDocuments
-    from nanobot.store.frontmatter import read_frontmatter
+    from nanobot.core.prompt import Skills
+    from nanobot.ops import doctor
+    from nanobot.store.documents import CachedDocuments, read_frontmatter
     from nanobot.store.template import template_folder
     from nanobot.workspace import Workspace
 
     documents = CachedDocuments()
-    yield from files.workspace(root, template_folder(), lambda path: documents.look(path).problem or _garbled(path))
-    yield from files.skills(Skills(Workspace(root).skills, documents, read_frontmatter).broken())
+    yield from doctor.workspace(root, template_folder(), lambda path: documents.look(path).problem or _garbled(path))
+    yield from doctor.skills(Skills(Workspace(root).skills, documents, read_frontmatter).broken())
 
 
 def _garbled(path: "Path") -> str:
     """Where a text is not UTF-8; "" if it is, or says that it is UTF-16."""
-    from nanobot.store.text import is_utf16
+    from nanobot.store.documents import is_utf16
 
     data = path.read_bytes()
     try:
@@ -112,7 +285,7 @@ def _garbled(path: "Path") -> str:
 
 def _look_at_config(args: argparse.Namespace, path: "Path", loaded: "Loaded | ConfigError") -> "Iterator[Finding]":
     from nanobot.config.describing import literal_secrets, unset_variables
-    from nanobot.ops.checks import files
+    from nanobot.ops import doctor
     from nanobot.ops.doctor import ok, problem, warning
 
     if isinstance(loaded, ConfigError):
@@ -128,7 +301,7 @@ def _look_at_config(args: argparse.Namespace, path: "Path", loaded: "Loaded | Co
     yield from _look_at_idle_keys(loaded)
     yield from _look_at_allowed(loaded.config.tools.exec.allow)
     yield from zone_findings(loaded)
-    if files.is_open(path) and (secrets := literal_secrets(loaded)):
+    if doctor.is_open(path) and (secrets := literal_secrets(loaded)):
         yield warning("doctor.config_secret", keys=", ".join(secrets), path=path)
     for name, preset in loaded.config.models.items():
         if host := _reads_key_in_plain_text(preset):
@@ -138,7 +311,7 @@ def _look_at_config(args: argparse.Namespace, path: "Path", loaded: "Loaded | Co
 def _look_at_allowed(entries: "Sequence[str]") -> "Iterator[Finding]":
     """Commands that the list names in vain."""
     from nanobot.ops.doctor import problem, warning
-    from nanobot.tools.allowlist import AllowList
+    from nanobot.tools.shell import AllowList
 
     try:
         asked = AllowList(entries).asked_anyway
@@ -176,8 +349,8 @@ def _reads_key_in_plain_text(preset: "ModelPreset") -> str | None:
 def _look_at_sessions(workspace: "Path") -> "Iterator[Finding]":
     import asyncio
 
-    from nanobot.ops.checks import sessions
-    from nanobot.store.sessions import SessionManager
+    from nanobot.ops import doctor
+    from nanobot.sessions.store import SessionManager
     from nanobot.workspace import Workspace
 
     space = Workspace(workspace)
@@ -188,15 +361,15 @@ def _look_at_sessions(workspace: "Path") -> "Iterator[Finding]":
             await store.messages(row.key)  # a bad line is met by reading
         return await store.list()
 
-    yield from sessions.sessions(space.sessions, asyncio.run(rows()))
+    yield from doctor.sessions(space.sessions, asyncio.run(rows()))
 
 
 def _look_at_memory(workspace: "Path", language: "Language") -> "Iterator[Finding]":
     import asyncio
 
-    from nanobot.app.upkeep import look_at_upkeep
-    from nanobot.memory.setbacks import cause
-    from nanobot.ops.checks import memory
+    from nanobot.app.health import look_at_upkeep
+    from nanobot.memory.episodes.retries import cause
+    from nanobot.ops import doctor
     from nanobot.ops.doctor import warning
     from nanobot.workspace import Workspace
 
@@ -204,11 +377,11 @@ def _look_at_memory(workspace: "Path", language: "Language") -> "Iterator[Findin
     if space.root.is_dir():  # else the check of the workspace says what there is to say
         seen = asyncio.run(look_at_upkeep(space))
         git_dir = space.versions_aside if space.versions_aside.is_dir() else space.versions
-        yield from memory.history(seen.history, seen.detail, git_dir)
+        yield from doctor.memory_history(seen.history, seen.detail, git_dir)
         if seen.failed_summary.kind and seen.owed:
             at, reason = seen.failed_summary.at[:16].replace("T", " "), cause(seen.failed_summary.kind, language)
             yield warning("consolidation.waits", count=seen.owed, at=at, reason=reason)
-        yield from memory.upkeep(seen.bad_lines, space.history, seen.dream, is_forgetting=seen.is_forgetting)
+        yield from doctor.memory_upkeep(seen.bad_lines, space.history, seen.dream, is_forgetting=seen.is_forgetting)
 
 
 def _look_at_model(args: argparse.Namespace, loaded: "Loaded | ConfigError") -> "Iterator[Finding]":
@@ -239,18 +412,18 @@ def _look_at_preset(preset: "ModelPreset") -> "Iterable[Finding]":
 
     from nanobot.config import EMBEDDED
     from nanobot.config.presets import why_unasked
-    from nanobot.llm.endpoint import Endpoint
-    from nanobot.ops.checks import endpoint, engine
+    from nanobot.models.endpoint import Endpoint
+    from nanobot.ops import doctor_models
     from nanobot.ops.doctor import problem
 
     if unset := why_unasked(preset):
         return [problem("doctor.model_key_unset", error=unset)]
     if preset.base_url and preset.model:
         way = Endpoint(base_url=preset.base_url)
-        at = endpoint.Endpoint(
+        at = doctor_models.EndpointCheck(
             preset.base_url, preset.model, preset.api_key, preset.extra_headers, way.is_local, way.proxy_variable
         )
-        return endpoint.endpoint(at)
-    from nanobot.llm.local import try_weights
+        return doctor_models.endpoint(at)
+    from nanobot.models.local import try_weights
 
-    return engine.engine(None if preset.gguf in (None, EMBEDDED) else Path(preset.gguf), try_weights)
+    return doctor_models.engine(None if preset.gguf in (None, EMBEDDED) else Path(preset.gguf), try_weights)

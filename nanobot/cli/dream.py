@@ -9,8 +9,8 @@ from nanobot.cli.settings import config_of, home_of, language_here
 from nanobot.cli.telling import tell
 
 if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
-    from nanobot.commands.router import Answer
     from nanobot.config import Config
+    from nanobot.core.commands import CommandAnswer
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -39,22 +39,22 @@ def run(args: argparse.Namespace) -> int:
     return 1 if answer.failed else 0
 
 
-async def _dream(config: "Config", args: argparse.Namespace) -> "Answer":
+async def _dream(config: "Config", args: argparse.Namespace) -> "CommandAnswer":
     """Have the running gateway do it, or do it here if none runs. Raises WorkspaceError if neither works."""
     import msgspec
 
     from nanobot import __version__
-    from nanobot.commands.router import Answer
+    from nanobot.core.commands import CommandAnswer
     from nanobot.ops.control import ask
-    from nanobot.ops.socket.client import NoGatewayError
+    from nanobot.ops.socket import NoGatewayError
     from nanobot.workspace import Workspace
 
     language = language_here(config.language)
     try:
         told = await ask(Workspace(config.workspace), __version__, "dream", [language], partial(tell, failed=True))
     except NoGatewayError:
-        from nanobot.app.alone import alone
-        from nanobot.commands.dream import dream_at_shell
+        from nanobot.app.bot import alone
+        from nanobot.commands.memory import dream_at_shell
         from nanobot.store.lock import InUseError
 
         try:
@@ -64,4 +64,4 @@ async def _dream(config: "Config", args: argparse.Namespace) -> "Answer":
                 )
         except InUseError as error:
             raise error.or_typed("/dream") from None
-    return msgspec.convert(told, Answer)
+    return msgspec.convert(told, CommandAnswer)

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     """Serve until told to stop."""
     loaded = loaded_of(args)
     config = loaded.config
-    from nanobot.app.plugins import has_channels
+    from nanobot.app.channels import has_channels
 
     if config.telegram is None and config.discord is None and not has_channels(config.plugins):
         raise ConfigError(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # HTTP is not needed for `nanobot --help`
 
     from nanobot.config import Config, ModelPreset
     from nanobot.i18n import Language
-    from nanobot.llm.pull import Report
+    from nanobot.models.pull import Report
     from nanobot.workspace import Home
 
 DECLINED = 1
@@ -44,7 +44,7 @@ def list_all(args: argparse.Namespace) -> int:
     """The one in use is marked with a star."""
     from nanobot.config import chosen, presets
     from nanobot.i18n import say
-    from nanobot.llm.pull import CATALOGUE
+    from nanobot.models.pull import CATALOGUE
 
     config, home = config_of(args), home_of(args)
     language = language_here(config.language)
@@ -63,7 +63,7 @@ def pull(args: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from nanobot.i18n import say
-    from nanobot.llm.pull import connect, fetch, look
+    from nanobot.models.pull import connect, fetch, look
 
     config, home = config_of(args), home_of(args)
     language = language_here(config.language)
@@ -103,7 +103,7 @@ def _choose_if_it_loads(config: "Config", home: "Home", name: str) -> int:
     """Load the model once before it is to answer; else the one in use stays."""
     from nanobot.errors import LLMError, WeightsError
     from nanobot.i18n import say
-    from nanobot.llm.local import try_weights
+    from nanobot.models.local import try_weights
 
     language = language_here(config.language)
     try:
@@ -135,8 +135,8 @@ def _described(preset: "ModelPreset", language: "Language") -> str:
 
     from nanobot.config import EMBEDDED
     from nanobot.i18n import say
-    from nanobot.llm.local import embedded_weights
-    from nanobot.llm.pull import in_words
+    from nanobot.models.local import embedded_weights
+    from nanobot.models.pull import in_words
 
     if preset.gguf is None:
         return say("shell.model_endpoint", language, model=preset.model, url=preset.base_url)
@@ -150,7 +150,7 @@ def _described(preset: "ModelPreset", language: "Language") -> str:
 def _source(args: argparse.Namespace, config: "Config") -> tuple[str, str]:
     """What to call the model, and where it is."""
     from nanobot.config import EMBEDDED
-    from nanobot.llm.pull import CATALOGUE, is_name, name_in
+    from nanobot.models.pull import CATALOGUE, is_name, name_in
 
     url = CATALOGUE.get(args.source, args.source)
     if "://" not in url:
@@ -167,7 +167,7 @@ def _source(args: argparse.Namespace, config: "Config") -> tuple[str, str]:
 
 def _may_fetch(name: str, size: int | None, target: "Path", language: "Language") -> bool:
     from nanobot.i18n import say
-    from nanobot.llm.pull import in_words
+    from nanobot.models.pull import in_words
 
     if not sys.stdin.isatty():
         raise NanobotError("nobody is here to be asked; add --yes to fetch without asking")
@@ -191,7 +191,7 @@ def _progress(name: str) -> "Iterator[Report]":
 
 
 def _lines(name: str) -> "Report":
-    from nanobot.llm.pull import in_words
+    from nanobot.models.pull import in_words
 
     step, said = 100_000_000, -1
 

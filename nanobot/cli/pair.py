@@ -9,8 +9,8 @@ from nanobot.cli.telling import tell
 if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
     from collections.abc import Sequence
 
-    from nanobot.commands.router import Answer
     from nanobot.config import Config
+    from nanobot.core.commands import CommandAnswer
     from nanobot.i18n import Language
 
 _READING = ("list", "groups")
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     """Do it, and print what came of it; 1 if it could not be done."""
     import asyncio
 
-    from nanobot.ops.socket.client import NoGatewayError
+    from nanobot.ops.socket import NoGatewayError
 
     config = config_of(args)
     language = language_here(config.language)
@@ -67,29 +67,29 @@ def run(args: argparse.Namespace) -> int:
     return 1 if answer.failed else 0
 
 
-async def _by_gateway(config: "Config", words: "Sequence[str]", language: "Language") -> "Answer":
+async def _by_gateway(config: "Config", words: "Sequence[str]", language: "Language") -> "CommandAnswer":
     """Have the running gateway do it. Raises NoGatewayError if none runs, WorkspaceError if it does not answer."""
     import msgspec
 
     from nanobot import __version__
-    from nanobot.commands.router import Answer
+    from nanobot.core.commands import CommandAnswer
     from nanobot.ops.control import ask
     from nanobot.workspace import Workspace
 
     told = await ask(Workspace(config.workspace), __version__, "pair", [language, *words])
-    return msgspec.convert(told, Answer)
+    return msgspec.convert(told, CommandAnswer)
 
 
-def _here(config: "Config", words: "Sequence[str]", language: "Language") -> "Answer":
+def _here(config: "Config", words: "Sequence[str]", language: "Language") -> "CommandAnswer":
     """Do it without a gateway. Raises WorkspaceError if another process has the workspace; to look, it may have it."""
     import asyncio
     from contextlib import nullcontext
     from zoneinfo import ZoneInfo
 
-    from nanobot.app.people import build_people, pairing_without_gateway
-    from nanobot.commands.pair import Asker
-    from nanobot.ops.clock import SystemClock
+    from nanobot.app.context import build_people, pairing_without_gateway
+    from nanobot.commands.admin import PairingRequester
     from nanobot.people.people import MACHINE
+    from nanobot.schedule.scheduler import SystemClock
     from nanobot.store.lock import InUseError, WorkspaceLock
     from nanobot.workspace import Workspace
 
@@ -98,6 +98,6 @@ def _here(config: "Config", words: "Sequence[str]", language: "Language") -> "An
     try:
         with nullcontext() if words[0] in _READING else WorkspaceLock(workspace):
             pairing = pairing_without_gateway(build_people(config, workspace, clock), workspace, clock)
-            return asyncio.run(pairing.do(words, Asker(MACHINE, language, pair="nanobot pair")))
+            return asyncio.run(pairing.do(words, PairingRequester(MACHINE, language, pair="nanobot pair")))
     except InUseError as error:
         raise error.or_typed(f"/pair {' '.join(words)}") from None

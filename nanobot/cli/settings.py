@@ -1,12 +1,15 @@
-"""What the options that every subcommand has stand for."""
+"""The options that every subcommand has: what they stand for, and where a bug that ends one is written down."""
 
 import os
+import traceback
 from argparse import Namespace
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanobot.errors import ConfigError
-from nanobot.workspace import Home
+from nanobot.errors import ConfigError, NanobotError
+from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, Home
 
 if TYPE_CHECKING:  # reading the configuration is not free, and `nanobot --help` does without
     from nanobot.config import Config, Loaded
@@ -105,3 +108,30 @@ def _absolute(typed: str) -> Path:
         return Path(typed).expanduser().absolute()
     except RuntimeError as error:  # a container may run us as a user without a home
         raise ConfigError(f"{typed}: that home folder is unknown; set NANOBOT_HOME, or write the whole path") from error
+
+
+def note_bug(bug: Exception, args: Namespace) -> str:
+    """Put the traceback into the log; where it is, in words.
+
+    None of the secrets of the configuration is in it, nor anything that has the form of one.
+    """
+    told = _hiding(args)("".join(traceback.format_exception(bug)))
+    try:
+        log = home_of(args).log
+        log.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        log.touch(mode=PRIVATE_FILE)
+        with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"{datetime.now(UTC).isoformat()} ERROR nanobot.cli\n{told}")
+    except (OSError, NanobotError) as error:
+        return f"the details could not be logged ({error})"
+    return f"the details are in {log}"
+
+
+def _hiding(args: Namespace) -> Callable[[str], str]:
+    """Hide what looks like a secret, and those of the configuration, if it can be read."""
+    from nanobot.app.context import hiding
+
+    try:
+        return hiding(config_of(args))
+    except Exception:  # noqa: BLE001  it may be what the bug is about
+        return hiding(None)

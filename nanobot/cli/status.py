@@ -36,9 +36,9 @@ def run(args: argparse.Namespace) -> int:
     """Print it; 1 unless all is well."""
     import msgspec
 
-    from nanobot.commands.gateway import gateway_lines
+    from nanobot.commands.admin import gateway_lines
     from nanobot.i18n import say
-    from nanobot.ops.socket.client import NoGatewayError
+    from nanobot.ops.socket import NoGatewayError
     from nanobot.ports.gateway import GatewayState
 
     config = config_of(args)
@@ -69,8 +69,8 @@ def _about_memory(config: "Config", args: argparse.Namespace, language: "Languag
     """How what is remembered is doing, read where no gateway tells of it."""
     import asyncio
 
-    from nanobot.app.alone import beside
-    from nanobot.commands.gateway import asked_at_shell
+    from nanobot.app.bot import beside
+    from nanobot.commands.admin import asked_at_shell
 
     async def lines() -> "Sequence[str]":
         async with beside(config, home_of(args)) as bot:

@@ -16,7 +16,7 @@ _PIECE = re.compile(
 
 def tell(text: str, *, failed: bool = False) -> None:
     """Print it, on standard error if it `failed`; nothing in it can drive the terminal."""
-    from nanobot.channels.terminal.clean import printable
+    from nanobot.channels.terminal.markdown import printable
 
     file = sys.stderr if failed else sys.stdout
     if file is None:  # closed by whoever started us

@@ -2,25 +2,200 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+import re
+import secrets
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from nanobot.authority import Role
-from nanobot.commands.forget_questions import ALL, all_of, answer_in, goes_with, is_before, new_token
-from nanobot.commands.forget_words import Words
-from nanobot.commands.router import Answer, Call, Command
 from nanobot.commands.session import Lines
+from nanobot.core.commands import Call, Command, CommandAnswer
 from nanobot.errors import StoreError, VersionError
-from nanobot.i18n import Language
+from nanobot.forgetting.request import (
+    EVERYBODY,
+    ForgetRequest,
+    Reach,
+    WhoIs,
+    WishError,
+    kind_of,
+    reach_for,
+    reach_of,
+    read_wish,
+)
+from nanobot.forgetting.run import DAMAGED, LOOKING, NO_GIT, ErasureReceipt, Forget, Preview
+from nanobot.i18n import Language, say
+from nanobot.i18n.consent import consent
 from nanobot.ids import new_id
-from nanobot.memory.forget.forget import Forget, Preview
-from nanobot.memory.forget.reach import EVERYBODY, Reach, WhoIs, reach_for, reach_of
-from nanobot.memory.forget.wish import Wish, WishError, kind_of, read_wish
 from nanobot.messages import Address, Button, InboundMessage, OutboundMessage
-from nanobot.ports import Clock
-from nanobot.ports.erasable import Order, Question, Questions
+from nanobot.nlp.matcher import Traces, terms_in
+from nanobot.ports import Clock, ErasedPiece, Meant
+from nanobot.ports.erasable import ErasureQuestion, ErasureQuestions, Order
+
+# Questions about forgetting: what says yes to one, how long it is open, and what is answered with it.
+
+
+_LETTERS, _DIGITS = "ABCDEFGHJKMNPQRSTVWXYZ", "23456789"
+_ANSWER = re.compile(rf"(?:[{_LETTERS}][{_LETTERS}{_DIGITS}]{{3}})?\s*(?:\d+)?", re.IGNORECASE | re.ASCII)
+
+
+ALL = "all"
+"""The word before a token that asks for all of what was shown in part."""
+
+
+def new_token() -> str:
+    """What names a question: short enough to be typed, and no number."""
+    return secrets.choice(_LETTERS) + "".join(secrets.choice(_LETTERS + _DIGITS) for _ in range(3))
+
+
+def answer_in(argument: str) -> tuple[bool | None, str, str]:
+    """Whether it says yes or no (None: it does neither), to which token, with which number; "" for what is not said."""
+    word, *rest = argument.split() or [""]
+    if (agrees := consent(word)) is None or not _ANSWER.fullmatch(" ".join(rest)):
+        return None, "", ""
+    token = next((part for part in rest if not part.isdecimal()), "")
+    return agrees, token, next((part for part in rest if part.isdecimal()), "")
+
+
+def all_of(argument: str) -> str:
+    """The token whose question is to be shown in full, "" if the words ask for nothing like that."""
+    word, *rest = argument.split() or [""]
+    token = rest[0] if word.casefold() == ALL and len(rest) == 1 else ""
+    return token if _ANSWER.fullmatch(token) and not token.isdecimal() else ""
+
+
+def is_before(now: datetime, until: str) -> bool:
+    """A time that nobody can read is over."""
+    try:
+        return now < datetime.fromisoformat(until)
+    except (ValueError, TypeError):
+        return False
+
+
+def goes_with(other: ErasureQuestion, question: ErasureQuestion) -> bool:
+    """Whether it is about what goes with a yes to the second."""
+    match question.kind:
+        case "person":
+            return other.by.startswith(f"{question.value} ") or other.value == question.value
+        case "session":
+            return question.value in (other.where, other.value)
+    return Traces(terms_in(question.value)).name(other.value)
+
+
+# Forgetting in words: what would go, and the receipt.
+
+
+MOST_SHOWN = 4
+MOST_OWN = 30
+MOST_LEFT = 5
+
+
+class Words:
+    """In one language; `typed` is what the person writes in front of their words."""
+
+    def __init__(self, language: Language, typed: str) -> None:
+        self._language: Language = language
+        self._typed = typed
+
+    def say(self, sentence: str, /, **values: object) -> str:
+        return say(f"forget.{sentence}", self._language, forget=self._typed, **values)
+
+    def nothing(self, preview: Preview) -> str:
+        """There is nothing to forget."""
+        return "\n".join([self.say("nothing_found"), *self._left(preview.left, whole=True)])
+
+    def preview(self, preview: Preview, *, whole: bool) -> Sequence[str]:
+        """What would go, line by line: how much in each place, and what there; of much, the first, unless `whole`."""
+        lines = [self.say("preview"), *self._linked(preview.meaning.meant)]
+        for place, count in preview.counts.items():
+            if count:
+                lines += [self._place(place, count), *self._shown(preview.shown[place], count, whole=whole)]
+        return [*lines, *self._left(preview.left, whole=whole)]
+
+    def ask(self, token: str, number: int) -> Sequence[str]:
+        """How to say yes to it."""
+        return ["", self.say("ask_number" if number else "ask", token=token, number=number)]
+
+    def receipt(self, receipt: ErasureReceipt, *, at_shell: bool = False) -> str:
+        """What is gone, what stays, and what nobody here can reach."""
+        return "\n".join(
+            [
+                self.say("unfinished" if receipt.is_unfinished else "done"),
+                *self._places(receipt.counts),
+                *(self._failed(place, why) for place, why in receipt.failed.items()),
+                *self._leftovers(receipt.leftovers),
+                *self._remaining(receipt.remaining),
+                *self._left(receipt.left),
+                "",
+                self.say("beyond"),
+                *([self.say("beyond_shell")] if at_shell else []),
+            ]
+        )
+
+    def _places(self, counts: Mapping[str, int]) -> Iterator[str]:
+        yield from (self._place(place, count) for place, count in counts.items() if count)
+
+    def _place(self, place: str, count: int) -> str:
+        return f"- {self.say('counted', place=self.say(f'place_{place}'), count=f'{count:,}')}"
+
+    def is_cut(self, preview: Preview) -> bool:
+        """Whether the preview leaves out something that could be shown."""
+        return len(preview.left) > MOST_LEFT or any(
+            len(_at_first(each)) < len(each) for place, each in preview.shown.items() if preview.counts.get(place)
+        )
+
+    def _shown(self, pieces: Sequence[ErasedPiece], count: int, *, whole: bool) -> Iterator[str]:
+        """Each with the place where it stands: all that stands in people's own files, the first of others.
+
+        `count` is how many there are: of some a store shows nothing by themselves.
+        """
+        shown = pieces if whole else _at_first(pieces)
+        for piece in shown:
+            where = f"{piece.where}{self.say('past') if piece.is_past else ''}"
+            yield f"  - {self.say('stands', where=where, text=piece.text) if piece.text else where}"
+        many = max(count, len(pieces)) if any(piece.text for piece in pieces) else len(pieces)
+        if many > len(shown):
+            yield f"  - {self.say('more_lines', count=many - len(shown))}"
+
+    def _linked(self, meant: Meant) -> Iterator[str]:
+        """Of somebody who is linked: under which ids all goes, and from which folders."""
+        if len(meant.people) > 1:
+            folders = sorted(note for note in meant.notes if note.endswith("/"))
+            yield self.say("linked", who=", ".join(sorted(meant.people)), folders=", ".join(folders))
+
+    def _left(self, places: Sequence[str], *, whole: bool = False) -> Iterator[str]:
+        if places:
+            yield self.say("left", places=", ".join(places) if whole else _first(places))
+
+    def _failed(self, place: str, why: str) -> str:
+        if why == NO_GIT:
+            return self.say("no_git")
+        if why.startswith(DAMAGED):
+            return self.say("damaged", why=why.removeprefix(DAMAGED))
+        if place == LOOKING:
+            return self.say("not_looked", why=why)
+        return self.say("failed", place=self.say(f"place_{place}"), why=why)
+
+    def _remaining(self, places: Sequence[str]) -> Iterator[str]:
+        if places:
+            yield self.say("remaining", places=", ".join(self.say(f"place_{place}") for place in places))
+
+    def _leftovers(self, files: Sequence[str]) -> Iterator[str]:
+        if files:
+            yield self.say("leftovers", files=_first(files))
+
+
+def _first(names: Sequence[str]) -> str:
+    """The first of them, and how many there are beside them."""
+    more = len(names) - MOST_LEFT
+    return ", ".join(names[:MOST_LEFT]) + (f", … (+{more})" if more > 0 else "")
+
+
+def _at_first(pieces: Sequence[ErasedPiece]) -> Sequence[ErasedPiece]:
+    own, others = ([piece for piece in pieces if piece.is_own is is_own] for is_own in (True, False))
+    return [*own[:MOST_OWN], *others[:MOST_SHOWN]]
+
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +217,7 @@ Begins = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class ForgetRequester:
     """Who wants something forgotten: `by` is the person with their scope, "" at the shell of the machine.
 
     `typed` is what they write in front of their words; `address` is where the receipt goes after a crash, `message` the
@@ -63,7 +238,7 @@ class Asker:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ForgetAnswer:
     """The answer; `token` says yes to what it shows, and `number` must be typed with it if it is not 0.
 
     `is_cut`: there is more to show.
@@ -79,7 +254,7 @@ class Asked:
 class Forgetting:
     """Keeps what was shown until somebody says yes or it is over."""
 
-    def __init__(self, forget: Forget, questions: Questions, who_is: WhoIs, clock: Clock) -> None:
+    def __init__(self, forget: Forget, questions: ErasureQuestions, who_is: WhoIs, clock: Clock) -> None:
         self._forget = forget
         self._questions = questions
         self.who_is = who_is
@@ -89,37 +264,37 @@ class Forgetting:
         self._asked: set[str] = set()  # tokens that people know of from this process
         self._resumed: set[str] = set()  # ids of messages that said yes to what another process has begun
 
-    async def show(self, typed: str, asker: Asker) -> Asked:
+    async def show(self, typed: str, asker: ForgetRequester) -> ForgetAnswer:
         """What would go. Raises StoreError."""
         words = Words(asker.language, asker.typed)
         try:
             wish = read_wish(typed)
         except WishError as error:
-            return Asked(words.say(error.kind), failed=True)
+            return ForgetAnswer(words.say(error.kind), failed=True)
         if not self._may(wish, asker):
-            return Asked(words.say("not_yours"), failed=True)
+            return ForgetAnswer(words.say("not_yours"), failed=True)
         try:
             preview = await self._forget.preview(wish, asker.reach)
         except VersionError as error:
-            return Asked(words.say("no_history", reason=error), failed=True)
+            return ForgetAnswer(words.say("no_history", reason=error), failed=True)
         if preview.is_nothing:
-            return Asked(words.nothing(preview), failed=True)
+            return ForgetAnswer(words.nothing(preview), failed=True)
         return _asked(await self._ask(preview, asker), preview, asker, whole=not asker.by)
 
-    async def all(self, token: str, asker: Asker) -> Asked | None:
+    async def all(self, token: str, asker: ForgetRequester) -> ForgetAnswer | None:
         """All that would go, of what was shown under this token; None if nothing was. Raises StoreError."""
         async with self._taking:
             question = await self._find(token, asker)
         if question is None:
             return None
-        wish = Wish(kind_of(question.kind), question.value)
+        wish = ForgetRequest(kind_of(question.kind), question.value)
         try:
             preview = self._shown.get(question.token) or await self._forget.preview(wish, Reach(question.scopes))
         except VersionError as error:
-            return Asked(Words(asker.language, asker.typed).say("no_history", reason=error), failed=True)
+            return ForgetAnswer(Words(asker.language, asker.typed).say("no_history", reason=error), failed=True)
         return _asked(question, preview, asker, whole=True)
 
-    async def yes(self, token: str, number: str, asker: Asker, begins: Begins | None = None) -> Asked:
+    async def yes(self, token: str, number: str, asker: ForgetRequester, begins: Begins | None = None) -> ForgetAnswer:
         """Erase what was shown under this token, or what alone waits there if it is "". Raises StoreError.
 
         `begins` is told before it does.
@@ -128,14 +303,14 @@ class Forgetting:
         async with self._taking:
             question = await self._find(token, asker)
             if question is None:
-                return Asked(words.say("over" if token else "nothing_open"), failed=True)
+                return ForgetAnswer(words.say("over" if token else "nothing_open"), failed=True)
             if question.number and number != str(question.number):
                 told = words.say("number", token=question.token, number=question.number)
-                return Asked(told, question.token, question.number, failed=True)
+                return ForgetAnswer(told, question.token, question.number, failed=True)
             await self._close(question, is_agreed=True)
         if begins is not None:
             await begins()
-        wish = Wish(kind_of(question.kind), question.value)
+        wish = ForgetRequest(kind_of(question.kind), question.value)
         order = Order(
             kind=wish.kind,
             value=wish.value,
@@ -148,11 +323,11 @@ class Forgetting:
             shown = self._shown.pop(question.token, None)
             preview = shown or await self._forget.preview(wish, Reach(question.scopes))
         except VersionError as error:
-            return Asked(words.say("no_history", reason=error), failed=True)
+            return ForgetAnswer(words.say("no_history", reason=error), failed=True)
         receipt = await self._forget.carry_out(preview, order)
-        return Asked(words.receipt(receipt, at_shell=not asker.by), failed=not receipt.is_whole)
+        return ForgetAnswer(words.receipt(receipt, at_shell=not asker.by), failed=not receipt.is_whole)
 
-    async def no(self, token: str, asker: Asker) -> Asked:
+    async def no(self, token: str, asker: ForgetRequester) -> ForgetAnswer:
         """Leave everything as it is."""
         words = Words(asker.language, asker.typed)
         async with self._taking:
@@ -160,8 +335,8 @@ class Forgetting:
             if question is not None:
                 await self._close(question)
         if question is None and not token:
-            return Asked(words.say("nothing_open"), failed=True)
-        return Asked(words.say("kept"))
+            return ForgetAnswer(words.say("nothing_open"), failed=True)
+        return ForgetAnswer(words.say("kept"))
 
     async def resume(self, *, again: bool = False) -> OutboundMessage | None:
         """Finish what a process left undone; the receipt, for who asked, `again` only when it is done at last.
@@ -197,14 +372,14 @@ class Forgetting:
         """Whether this is the id of a message whose yes was carried out at the start, with its receipt."""
         return bool(message) and message in self._resumed
 
-    def _may(self, wish: Wish, asker: Asker) -> bool:
+    def _may(self, wish: ForgetRequest, asker: ForgetRequester) -> bool:
         reached = reach_for(wish, asker.reach, self.who_is).scopes
         return reached is None or bool(reached)
 
-    async def _ask(self, preview: Preview, asker: Asker) -> Question:
+    async def _ask(self, preview: Preview, asker: ForgetRequester) -> ErasureQuestion:
         """Of the questions to one person in one place, the newest counts."""
         size = preview.meaning.size
-        question = Question(
+        question = ErasureQuestion(
             token=new_token(),
             kind=preview.wish.kind,
             value=preview.wish.value,
@@ -223,7 +398,7 @@ class Forgetting:
             self._asked.add(question.token)
         return question
 
-    async def _find(self, token: str, asker: Asker) -> Question | None:
+    async def _find(self, token: str, asker: ForgetRequester) -> ErasureQuestion | None:
         """The question that this answers: the one with the token, or the only one that waits there."""
         every = [one for one in await self._open() if one.by == asker.by]
         if token:
@@ -231,12 +406,12 @@ class Forgetting:
         here = [one for one in every if one.where == asker.where]
         return here[0] if len(here) == 1 else None
 
-    async def _close(self, question: Question, *, is_agreed: bool = False) -> None:
+    async def _close(self, question: ErasureQuestion, *, is_agreed: bool = False) -> None:
         """It is answered. If what it is about goes, so does what others asked about that."""
         others = [one for one in await self._open() if one != question]
         await self._questions.write([one for one in others if not (is_agreed and goes_with(one, question))])
 
-    async def _open(self) -> Sequence[Question]:
+    async def _open(self) -> Sequence[ErasureQuestion]:
         """The questions that are not over. What is over is nobody's to read any more."""
         now = self._clock.now()
         every = await self._questions.read()
@@ -246,25 +421,25 @@ class Forgetting:
         return still
 
 
-def _asked(question: Question, preview: Preview, asker: Asker, *, whole: bool) -> Asked:
+def _asked(question: ErasureQuestion, preview: Preview, asker: ForgetRequester, *, whole: bool) -> ForgetAnswer:
     words = Words(asker.language, asker.typed)
     asking = words.ask(question.token, question.number) if asker.by else []
     is_cut = not whole and words.is_cut(preview)
     more = [words.say("ask_all", token=question.token)] if is_cut else []
     text = "\n".join([*words.preview(preview, whole=whole), *more, *asking])
-    return Asked(text, question.token, question.number, is_cut=is_cut)
+    return ForgetAnswer(text, question.token, question.number, is_cut=is_cut)
 
 
 def forget_command(forgetting: Forgetting, send: Send) -> Command:
     """/forget. `send` says that it takes a moment."""
 
-    async def handle(call: Call) -> Answer:
+    async def handle(call: Call) -> CommandAnswer:
         authority = call.message.authority
         if authority.scope.is_group and authority.role is not Role.OWNER:
-            return Answer(call.say("forget.owner_only"), failed=True)
+            return CommandAnswer(call.say("forget.owner_only"), failed=True)
         who = call.message.address.channel, call.message.sender.id
         reach = reach_of(authority, forgetting.who_is(*who))
-        asker = Asker(_by(call.message), reach, call.language, COMMAND, call.message.address, call.message.id)
+        asker = ForgetRequester(_by(call.message), reach, call.language, COMMAND, call.message.address, call.message.id)
         agrees, token, number = answer_in(call.argument)
         if (wanted := all_of(call.argument)) and (every := await forgetting.all(wanted, asker)):
             asked = every
@@ -310,15 +485,15 @@ def forget_lines(forgetting: Forgetting) -> Lines:
     return lines
 
 
-def _told(call: Call, asked: Asked) -> Answer:
+def _told(call: Call, asked: ForgetAnswer) -> CommandAnswer:
     """With what can be pressed, or typed in a word. A yes to much is typed with its number, not pressed."""
     if not asked.token:
-        return Answer(asked.text, failed=asked.failed)
+        return CommandAnswer(asked.text, failed=asked.failed)
     yes, no, every = (f"{COMMAND} {word} {asked.token}" for word in (_YES, _NO, ALL))
     buttons = [] if asked.number else [Button(call.say("forget.yes"), yes)]
     buttons += [Button(call.say("forget.all"), every)] if asked.is_cut else []
     buttons.append(Button(call.say("forget.no"), no))
-    return Answer(asked.text, buttons, failed=asked.failed, yes=yes, no=no)
+    return CommandAnswer(asked.text, buttons, failed=asked.failed, yes=yes, no=no)
 
 
 def _notice(call: Call, sentence: str) -> OutboundMessage:
@@ -326,14 +501,14 @@ def _notice(call: Call, sentence: str) -> OutboundMessage:
     return OutboundMessage(id=new_id(), address=call.message.address, text=text, kind="notice")
 
 
-async def forget_at_shell(forgetting: Forgetting, args: Sequence[str]) -> Asked:
+async def forget_at_shell(forgetting: Forgetting, args: Sequence[str]) -> ForgetAnswer:
     """`nanobot memory forget`: whoever is at the machine reaches everybody's memory.
 
     `args`: language, scope or `*` for all, then show WORDS | yes TOKEN NUMBER | no TOKEN. Raises StoreError.
     """
     language, scope, action, *words = args
     reach = EVERYBODY if scope == EVERY_SCOPE else Reach(frozenset({scope}))
-    asker = Asker(by="", reach=reach, language="zh" if language == "zh" else "en", typed=_TYPED)
+    asker = ForgetRequester(by="", reach=reach, language="zh" if language == "zh" else "en", typed=_TYPED)
     if action == "yes":
         return await forgetting.yes(words[0], words[1], asker)
     if action == "no":

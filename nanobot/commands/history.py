@@ -1,19 +1,23 @@
-"""Why something is remembered, what was changed, and taking it back: /why /dream-log /dream-restore /dream-undo."""
+"""Commands about the history of memory: /why /dream-log /dream-restore /dream-undo, and its state for /status."""
 
-from collections.abc import Awaitable, Callable, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
-from nanobot.authority import Role
-from nanobot.commands.router import Answer, Call, Command
+from nanobot.authority import Role, Scope
+from nanobot.core.commands import Call, Command, CommandAnswer
 from nanobot.errors import VersionError, VersionErrorKind
 from nanobot.i18n import Language, say
 from nanobot.i18n.consent import consent
-from nanobot.memory.keeping import Asked
-from nanobot.memory.provenance import Line, Provenance, Why
-from nanobot.memory.reverting import Receipt, Reverting
-from nanobot.memory.timeline import LATEST, Entry, Timeline
-from nanobot.ports import FileDiff
+from nanobot.memory.changes import ChangeRequest
+from nanobot.memory.history import LATEST, Reverting, RevertReceipt, Timeline, TimelineEntry, is_of
+from nanobot.memory.provenance import MemoryLine, Provenance, Why
+from nanobot.ports import FileDiff, VersionStore
+
+# Why something is remembered, what was changed, and taking it back: /why /dream-log /dream-restore /dream-undo.
+
 
 Action = Literal["why", "log", "restore", "undo"]
 Written = Literal[Action, "show"]
@@ -27,13 +31,13 @@ _LONGEST_COUNT = 3  # digits; an id has more
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class HistoryRequester:
     """Who wants something of the history, in which language, and how they write the commands for it.
 
     `typed` is what they wrote behind the command; `chooses`: whether they see buttons, which then say it all.
     """
 
-    asked: Asked
+    asked: ChangeRequest
     language: Language
     commands: Callable[[Written], str]
     typed: str = ""
@@ -54,7 +58,7 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class HistoryProblem:
     """It was not done. `kind` is one of VersionError's, or names a sentence of this section."""
 
     kind: VersionErrorKind | Literal["usage_why", "usage_undo", "not_found", "dreaming", "owner_only", "no_versions"]
@@ -62,33 +66,33 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownVersion:
     """One version with what it did."""
 
-    entry: Entry
+    entry: TimelineEntry
     diffs: Sequence[FileDiff]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class HistoryChoice:
     """Several things may be meant: lines of memory, or versions to go back to."""
 
-    lines: Sequence[Line] = ()
-    entries: Sequence[Entry] = ()
+    lines: Sequence[MemoryLine] = ()
+    entries: Sequence[TimelineEntry] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class HistoryLog:
     """The latest versions, the newest first; `is_cut` if there are older ones."""
 
-    entries: Sequence[Entry] = field(default=())
+    entries: Sequence[TimelineEntry] = field(default=())
     is_cut: bool = False
 
 
-Result = Why | Choice | Log | Shown | Receipt | Trouble
+Result = Why | HistoryChoice | HistoryLog | ShownVersion | RevertReceipt | HistoryProblem
 
 
-class History:
+class HistoryCommands:
     """Looks into the history of the asker's own scope, and goes back in it."""
 
     def __init__(
@@ -99,7 +103,7 @@ class History:
         self._reverting = reverting
         self._is_dreaming = is_dreaming
 
-    async def do(self, action: Action, words: str, asking: Asking) -> Result:
+    async def do(self, action: Action, words: str, asking: HistoryRequester) -> Result:
         """What was found or done. Raises StoreError."""
         try:
             match action:
@@ -110,49 +114,51 @@ class History:
                 case "restore" | "undo":
                     return await self._go_back(action, words, asking)
         except VersionError as error:
-            return Trouble(error.kind, words if error.kind in ("unknown", "ambiguous") else error.detail)
+            return HistoryProblem(error.kind, words if error.kind in ("unknown", "ambiguous") else error.detail)
 
-    async def _why(self, words: str, asking: Asking) -> Result:
+    async def _why(self, words: str, asking: HistoryRequester) -> Result:
         scope = asking.asked.authority.scope
         if not words:
-            return Trouble("usage_why")
+            return HistoryProblem("usage_why")
         lines = await self._provenance.find(words, scope)
         if not lines:
-            return Trouble("not_found", words)
-        return await self._provenance.why(lines[0], scope) if len(lines) == 1 else Choice(lines=lines)
+            return HistoryProblem("not_found", words)
+        return await self._provenance.why(lines[0], scope) if len(lines) == 1 else HistoryChoice(lines=lines)
 
-    async def _log(self, words: str, asking: Asking) -> Result:
+    async def _log(self, words: str, asking: HistoryRequester) -> Result:
         scope = asking.asked.authority.scope
         if words and not _is_count(words):
-            return Shown(*await self._timeline.shown(scope, words))
+            return ShownVersion(*await self._timeline.shown(scope, words))
         count = min(int(words), MOST_LISTED) if words else LATEST
         entries = await self._timeline.latest(scope, count + 1)
-        return Log(entries[:count], is_cut=len(entries) > count)
+        return HistoryLog(entries[:count], is_cut=len(entries) > count)
 
-    async def _go_back(self, how: Literal["restore", "undo"], words: str, asking: Asking) -> Result:
+    async def _go_back(self, how: Literal["restore", "undo"], words: str, asking: HistoryRequester) -> Result:
         if not asking.may_change:
-            return Trouble("owner_only")
+            return HistoryProblem("owner_only")
         if not words and how == "undo":
-            return Trouble("usage_undo")
+            return HistoryProblem("usage_undo")
         if not words:
             entries = await self._timeline.latest(asking.asked.authority.scope, MOST_CHOICES)
             choices = [entry for entry in entries if entry.version.parent is not None]
-            return Choice(entries=choices) if choices else Trouble("no_versions")
+            return HistoryChoice(entries=choices) if choices else HistoryProblem("no_versions")
         if await self._is_dreaming():
-            return Trouble("dreaming")
+            return HistoryProblem("dreaming")
         return await self._reverting.go_back(how, words, asking.asked)
 
 
-def history_commands(history: History, told: Callable[[Result, Asking], Answer]) -> Sequence[Command]:
+def history_commands(
+    history: HistoryCommands, told: Callable[[Result, HistoryRequester], CommandAnswer]
+) -> Sequence[Command]:
     """All four, as slash commands; `told` puts into words what came of them."""
 
     def command(name: str, action: Action) -> Command:
-        async def handle(call: Call) -> Answer:
+        async def handle(call: Call) -> CommandAnswer:
             message = call.message
             if action == "restore" and consent(call.argument) is False:
-                return Answer(call.say("command.left"))
-            asked = Asked(message.address.session_key, message.authority, message=message.id)
-            asking = Asking(asked, call.language, _slash, call.argument)
+                return CommandAnswer(call.say("command.left"))
+            asked = ChangeRequest(message.address.session_key, message.authority, message=message.id)
+            asking = HistoryRequester(asked, call.language, _slash, call.argument)
             return told(await history.do(action, call.argument, asking), asking)
 
         return Command(name, handle, immediate=True)
@@ -174,3 +180,51 @@ def _slash(action: Written) -> str:
 
 def _is_count(words: str) -> bool:
     return words.isdecimal() and len(words) <= _LONGEST_COUNT and int(words) > 0
+
+
+# What /status and /memory say of the history: whether it is kept, and what is not in it.
+
+
+log = logging.getLogger(__name__)
+
+_NO_GIT = "missing"
+_MOST_SKIPPED = 5
+
+
+class HistoryState:
+    """For owners the trouble, since they can do something about it; for all which of their files are left out."""
+
+    def __init__(self, versions: VersionStore) -> None:
+        self._versions = versions
+
+    async def begin(self) -> None:
+        """Finish what a crash interrupted, and take in what people changed. What goes wrong, `problem` tells of."""
+        try:
+            edits = await self._versions.ensure()
+        except VersionError as error:
+            log.warning("the history of memory could not begin: %s", error)
+            return
+        for path, reason in edits.skipped.items():
+            log.info("%s is not in the history of memory: %s", path, reason)
+
+    async def __call__(self, call: Call) -> Sequence[str]:
+        skipped: Mapping[str, str] = {}
+        with suppress(VersionError):
+            skipped = (await self._versions.commit_hand_edits()).skipped
+        return list(self._lines(call, skipped))
+
+    def _lines(self, call: Call, skipped: Mapping[str, str]) -> Iterator[str]:
+        scope, problem = call.message.authority.scope, self._versions.problem
+        if problem.startswith(_NO_GIT):
+            yield call.say("history.status_none")
+        elif problem and scope.is_owner:
+            yield call.say("history.status_problem", problem=problem.partition(": ")[2] or problem)
+        own = _own(skipped, scope)
+        for path in own[:_MOST_SKIPPED]:
+            yield call.say("history.status_skipped", file=path, reason=call.say(f"history.skipped_{skipped[path]}"))
+        if len(own) > _MOST_SKIPPED:
+            yield call.say("history.more", count=len(own) - _MOST_SKIPPED)
+
+
+def _own(skipped: Mapping[str, str], scope: Scope) -> Sequence[str]:
+    return sorted(path for path in skipped if is_of(scope, path))

@@ -7,18 +7,25 @@ from difflib import unified_diff
 from pathlib import PurePosixPath
 from typing import get_args
 
-from nanobot.commands.history import MOST_CHOICES, MOST_LISTED, Asking, Choice, Log, Result, Shown, Trouble, Written
-from nanobot.commands.router import Answer
-from nanobot.commands.written import fenced
-from nanobot.memory.commits import Operation
+from nanobot.commands.history import (
+    MOST_CHOICES,
+    MOST_LISTED,
+    HistoryChoice,
+    HistoryLog,
+    HistoryProblem,
+    HistoryRequester,
+    Result,
+    ShownVersion,
+    Written,
+)
+from nanobot.commands.session import fenced
+from nanobot.core.commands import CommandAnswer
+from nanobot.memory.changes import Operation, patch
 from nanobot.memory.dream.report import told_operation
 from nanobot.memory.facts import bare
+from nanobot.memory.history import RevertReceipt, TimelineEntry, owned
 from nanobot.memory.markdown import without_comments
-from nanobot.memory.patches import patch
-from nanobot.memory.provenance import Why
-from nanobot.memory.reverting import Receipt
-from nanobot.memory.timeline import Entry, owned
-from nanobot.memory.witnesses import Said, Testimony
+from nanobot.memory.provenance import QuotedMessage, Testimony, Why
 from nanobot.messages import Button
 from nanobot.ports import FileDiff
 from nanobot.text import as_name, as_speaker, cleaned
@@ -43,36 +50,36 @@ _SIGNS: Mapping[str, str] = {"add": "+", "remove": "−", "delete": "−"}
 _SHORT = 7  # digits of an id, as people know it from git
 
 
-def told(result: Result, asking: Asking) -> Answer:
+def told(result: Result, asking: HistoryRequester) -> CommandAnswer:
     """What came of asking, in words."""
     match result:
-        case Trouble(kind, detail):
-            return Answer(_trouble(kind, detail, asking), failed=True)
+        case HistoryProblem(kind, detail):
+            return CommandAnswer(_trouble(kind, detail, asking), failed=True)
         case Why():
-            return Answer("\n".join(_why(result, asking)))
-        case Choice():
+            return CommandAnswer("\n".join(_why(result, asking)))
+        case HistoryChoice():
             return _choice(result, asking)
-        case Log():
-            return Answer("\n".join(_log(result, asking)))
-        case Shown(entry, diffs):
-            return Answer("\n".join([*_renamed(entry, asking), *_shown(entry, diffs, asking)]))
-        case Receipt(target=target):
+        case HistoryLog():
+            return CommandAnswer("\n".join(_log(result, asking)))
+        case ShownVersion(entry, diffs):
+            return CommandAnswer("\n".join([*_renamed(entry, asking), *_shown(entry, diffs, asking)]))
+        case RevertReceipt(target=target):
             rows = [*_renamed(target, asking), *_receipt(result, asking)]
-            return Answer("\n".join(rows), failed=not result.version)
+            return CommandAnswer("\n".join(rows), failed=not result.version)
 
 
-def _trouble(kind: str, detail: str, asking: Asking) -> str:
+def _trouble(kind: str, detail: str, asking: HistoryRequester) -> str:
     commands = {action: asking.command(action) for action in get_args(Written)}
     return asking.say(kind, detail=_cut(cleaned(detail), LONGEST_LINE), **commands)
 
 
-def _renamed(entry: Entry, asking: Asking) -> Iterator[str]:
+def _renamed(entry: TimelineEntry, asking: HistoryRequester) -> Iterator[str]:
     """Why a version has another number than was typed."""
     if not entry.version.id.startswith(asking.typed.casefold()):
         yield asking.say("renamed", typed=_cut(cleaned(asking.typed), _SHORT + 1), version=_id(entry))
 
 
-def _why(why: Why, asking: Asking) -> Iterator[str]:
+def _why(why: Why, asking: HistoryRequester) -> Iterator[str]:
     yield asking.say("line", line=_short(bare(why.line.text)), file=why.line.path)
     if why.back:
         yield asking.say(f"back_{why.back.kind}", at=_at(why.back), version=_id(why.back))
@@ -87,7 +94,7 @@ def _why(why: Why, asking: Asking) -> Iterator[str]:
         yield asking.say("rests_on_nothing")
 
 
-def _testimony(testimony: Testimony, asking: Asking) -> Iterator[str]:
+def _testimony(testimony: Testimony, asking: HistoryRequester) -> Iterator[str]:
     said = testimony.said
     if said:
         yield asking.say("rests")
@@ -100,7 +107,7 @@ def _testimony(testimony: Testimony, asking: Asking) -> Iterator[str]:
         yield asking.say("gone", count=testimony.gone)
 
 
-def _quoted(said: Said, asking: Asking) -> Iterator[str]:
+def _quoted(said: QuotedMessage, asking: HistoryRequester) -> Iterator[str]:
     """Whose words they are, and the words."""
     who = as_name(said.speaker) or asking.say({"answer": "by_bot", "result": "by_tool"}.get(said.how, "by_you"))
     sentence = f"from_{said.how}" if said.how in ("summary", "command") else "from_message"
@@ -111,7 +118,7 @@ def _quoted(said: Said, asking: Asking) -> Iterator[str]:
     yield f"> {text}"
 
 
-def _choice(choice: Choice, asking: Asking) -> Answer:
+def _choice(choice: HistoryChoice, asking: HistoryRequester) -> CommandAnswer:
     if choice.lines:
         lines = choice.lines[:MOST_CHOICES]
         rows = [
@@ -120,7 +127,7 @@ def _choice(choice: Choice, asking: Asking) -> Answer:
         if len(choice.lines) > len(lines):
             rows.append(asking.say("more_lines", count=len(choice.lines) - len(lines)))
         buttons = [_button(bare(line.text), asking.command("why", line.name)) for line in lines]
-        return Answer("\n".join([asking.say("which_line"), *rows]), buttons)
+        return CommandAnswer("\n".join([asking.say("which_line"), *rows]), buttons)
     rows = [] if asking.chooses else [row for entry in choice.entries for row in _listed(entry, asking)]
     buttons = [
         _button(f"{_at(entry)} · {_id(entry)} · {_first(entry, asking)}", asking.command("restore", _id(entry)))
@@ -128,10 +135,10 @@ def _choice(choice: Choice, asking: Asking) -> Answer:
     ]
     leave = asking.command("restore", "no")
     text = "\n".join([asking.say("which_version", restore=asking.command("restore")), *rows])
-    return Answer(text, [*buttons, Button(asking.say("leave"), leave)], no=leave)
+    return CommandAnswer(text, [*buttons, Button(asking.say("leave"), leave)], no=leave)
 
 
-def _log(log: Log, asking: Asking) -> Iterator[str]:
+def _log(log: HistoryLog, asking: HistoryRequester) -> Iterator[str]:
     if not log.entries:
         yield asking.say("no_versions")
         return
@@ -144,7 +151,7 @@ def _log(log: Log, asking: Asking) -> Iterator[str]:
     yield asking.say("log_more", log=asking.command("log"), undo=asking.command("undo"))
 
 
-def _listed(entry: Entry, asking: Asking) -> Iterator[str]:
+def _listed(entry: TimelineEntry, asking: HistoryRequester) -> Iterator[str]:
     """A version in a list: what it is, and the most of what it did."""
     yield f"- `{_id(entry)}` {_at(entry)} · {_kind(entry, asking)}"
     rows = _did(entry, asking)
@@ -153,7 +160,7 @@ def _listed(entry: Entry, asking: Asking) -> Iterator[str]:
         yield f"  - {asking.say('more', count=len(rows) - MOST_OPERATIONS)}"
 
 
-def _did(entry: Entry, asking: Asking) -> Sequence[str]:
+def _did(entry: TimelineEntry, asking: HistoryRequester) -> Sequence[str]:
     """What a version did, a line each: its operations, or its files where nobody said more."""
     operations = _operations(entry)
     if not operations:
@@ -161,7 +168,7 @@ def _did(entry: Entry, asking: Asking) -> Sequence[str]:
     return [_short(told_operation(operation, asking.language)) for operation in operations]
 
 
-def _first(entry: Entry, asking: Asking) -> str:
+def _first(entry: TimelineEntry, asking: HistoryRequester) -> str:
     """The first thing that a version did, in as few words as a button has room for."""
     operations = _operations(entry)
     if not operations:
@@ -170,7 +177,7 @@ def _first(entry: Entry, asking: Asking) -> str:
     return f"{sign} {operations[0].text or _name(operations[0].file)}".strip()
 
 
-def _operations(entry: Entry) -> Sequence[Operation]:
+def _operations(entry: TimelineEntry) -> Sequence[Operation]:
     """What there is to tell of a version."""
     said = () if entry.kind == "hand" else entry.operations
     shown = {operation.file for operation in entry.seen}
@@ -178,7 +185,7 @@ def _operations(entry: Entry) -> Sequence[Operation]:
     return [operation for operation in (*told, *entry.seen) if operation.verb != "confirm"]
 
 
-def _shown(entry: Entry, diffs: Sequence[FileDiff], asking: Asking) -> Iterator[str]:
+def _shown(entry: TimelineEntry, diffs: Sequence[FileDiff], asking: HistoryRequester) -> Iterator[str]:
     yield f"`{_id(entry)}` {_at(entry)} · {_kind(entry, asking)}"
     if entry.reason:
         yield _cut(cleaned(entry.reason), LONGEST_QUOTE)
@@ -198,7 +205,7 @@ def _shown(entry: Entry, diffs: Sequence[FileDiff], asking: Asking) -> Iterator[
         yield asking.say("take_back", undo=undo, restore=restore)
 
 
-def _changes(diff: FileDiff, asking: Asking) -> Sequence[str]:
+def _changes(diff: FileDiff, asking: HistoryRequester) -> Sequence[str]:
     """The lines that went and came; what stayed around them takes too much room on a phone."""
     if diff.before != diff.after and not patch(diff):
         return [asking.say("no_text")]
@@ -220,7 +227,7 @@ def _fitting(lines: Sequence[str], room: int) -> Iterator[str]:
         yield line
 
 
-def _receipt(receipt: Receipt, asking: Asking) -> Iterator[str]:
+def _receipt(receipt: RevertReceipt, asking: HistoryRequester) -> Iterator[str]:
     target, scope = receipt.target, asking.asked.authority.scope
     version = _id(target)
     if receipt.conflicts:
@@ -251,7 +258,7 @@ def _receipt(receipt: Receipt, asking: Asking) -> Iterator[str]:
     yield asking.say("take_this_back", restore=asking.command("restore", receipt.version[:_SHORT]))
 
 
-def _kind(entry: Entry, asking: Asking) -> str:
+def _kind(entry: TimelineEntry, asking: HistoryRequester) -> str:
     return asking.say(f"kind_{entry.kind}")
 
 
@@ -273,11 +280,11 @@ def _name(path: str) -> str:
     return cleaned(PurePosixPath(path).name)
 
 
-def _id(entry: Entry) -> str:
+def _id(entry: TimelineEntry) -> str:
     return entry.version.id[:_SHORT]
 
 
-def _at(entry: Entry) -> str:
+def _at(entry: TimelineEntry) -> str:
     return f"{entry.version.at:%Y-%m-%d %H:%M}"
 
 

@@ -1,20 +1,91 @@
-"""Commands about what is remembered: /memory /remember."""
+"""Commands about what is remembered: /memory, /remember, /recall, /dream."""
 
-from collections.abc import Callable, Iterator, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Literal
 
-from nanobot.commands.memory_pages import Page, page_named, pages_of
-from nanobot.commands.router import Answer, Call, Command
+from nanobot.authority import Role, Scope
 from nanobot.commands.session import Lines
-from nanobot.memory.cut import cut
-from nanobot.memory.keeping import Asked
-from nanobot.memory.note import same_name
-from nanobot.memory.notebook import Notebook
-from nanobot.memory.shelves import Shelves
-from nanobot.memory.wishes import remember_request
-from nanobot.ports import Documents
+from nanobot.core.commands import Call, Command, CommandAnswer
+from nanobot.errors import StoreError
+from nanobot.i18n import Language, say
+from nanobot.ids import new_id
+from nanobot.memory.changes import ChangeRequest
+from nanobot.memory.dream.dream import Dream
+from nanobot.memory.dream.report import DreamReport
+from nanobot.memory.dream.state import not_before
+from nanobot.memory.episodes.consolidator import Archiving
+from nanobot.memory.markdown import headings, without_comments
+from nanobot.memory.notes import Note, Notebook, same_name
+from nanobot.memory.prompt import cut, shown_facts
+from nanobot.memory.scopes import MemoryRegistry, ScopeMemory
+from nanobot.messages import OutboundMessage
+from nanobot.nlp.wishes import remember_request
+from nanobot.ports import Documents, Hit, SearchableText, Searching
+from nanobot.text import as_name
+
+# What is remembered, as pages that people read: USER.md, MEMORY.md, and each note.
+
+
+_ALL = 1 << 40  # bytes; more than any file has
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """One file. `text` is without comments, index and title, "" if it says nothing; the two files are no `note`."""
+
+    file: str
+    text: str
+    note: Note | None = None
+
+    def beginning(self, most: int) -> tuple[str, int]:
+        """Its first lines, at most about so many characters, and how many lines that say something are left out."""
+        lines = self.text.split("\n")
+        room = most
+        kept = 0
+        while kept < len(lines) and (room := room - len(lines[kept]) - 1) >= 0:
+            kept += 1
+        kept = max(kept, 1)
+        shown = "\n".join([_cut(line, most) for line in lines[:kept]]).rstrip()
+        return shown, sum(bool(line.strip()) for line in lines[kept:])
+
+
+def pages_of(shelf: ScopeMemory, documents: Documents) -> Sequence[MemoryPage]:
+    """All pages of a shelf: the two files first, even if they say nothing, then the notes as they are numbered."""
+    notebook = shelf.notebook
+    return [
+        MemoryPage(shelf.user.name, _plain(documents.look(shelf.user).text)),
+        MemoryPage(notebook.path.name, _plain(notebook.facts(_ALL).text)),
+        *(MemoryPage(note.file, without_comments(note.body).strip(), note) for note in notebook.all),
+    ]
+
+
+def page_named(pages: Sequence[MemoryPage], name: str) -> MemoryPage | None:
+    """The page with this name, with or without its ending, in any case; or the note with this number, from 1 on."""
+    for page in pages:
+        if same_name(page.file, name):
+            return page
+    notes = [page for page in pages if page.note]
+    number = int(name) if name.isdecimal() and len(name) <= len(str(len(notes))) else 0
+    return notes[number - 1] if 0 < number <= len(notes) else None
+
+
+def _plain(text: str | None) -> str:
+    """What a person reads of MEMORY.md or USER.md, without the title that repeats its name."""
+    lines = shown_facts(text, _ALL).text.strip().split("\n")
+    first = headings(lines)[0]
+    return "\n".join(lines[1:] if first and first.level == 1 else lines).strip()
+
+
+def _cut(line: str, most: int) -> str:
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+# Commands about what is remembered: /memory /remember.
+
 
 MOST_OF_FILE = 16 * 1024
 """Bytes of one file that are shown to who asks for it."""
@@ -37,21 +108,21 @@ Bold = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class MemoryView:
     """Shows what is remembered. `budget`: bytes of MEMORY.md in the prompt; `more`: what else there is to say."""
 
-    shelves: Shelves
+    shelves: MemoryRegistry
     documents: Documents
     budget: int
     more: Lines | None = None
 
-    async def pages(self, call: Call) -> Sequence[Page]:
+    async def pages(self, call: Call) -> Sequence[MemoryPage]:
         """All that is remembered in the scope of whoever asks."""
         shelf = self.shelves.of(call.message.authority.scope)
         await shelf.notebook.refresh()
         return pages_of(shelf, self.documents)
 
-    async def shown(self, call: Call, commands: Callable[[Written], str], *, at_shell: bool = False) -> Answer:
+    async def shown(self, call: Call, commands: Callable[[Written], str], *, at_shell: bool = False) -> CommandAnswer:
         """Everything, or the page that the argument names.
 
         `commands`: what is typed for what. Who is `at_shell`, or owns the bot and this memory, can reach the files;
@@ -63,34 +134,34 @@ class View:
         notebook = self.shelves.of(call.message.authority.scope).notebook
         page = page_named(pages, call.argument) if call.argument else None
         if page is not None:
-            return Answer("\n\n".join(_alone(notebook, page, call, bold, reaches=reaches)))
+            return CommandAnswer("\n\n".join(_alone(notebook, page, call, bold, reaches=reaches)))
         is_whole = call.argument == EVERYTHING
         if call.argument and not is_whole:
-            return Answer(_none(notebook, call, commands, reaches=reaches), failed=True)
+            return CommandAnswer(_none(notebook, call, commands, reaches=reaches), failed=True)
         parts = [
             *_all(pages, call, commands, bold, is_whole=is_whole),
             *_hints(notebook, self.budget, call, commands, reaches=reaches),
         ]
         said = await self.more(call) if self.more else ()
-        return Answer("\n\n".join([*parts, *(["\n".join(said)] if said else [])]))
+        return CommandAnswer("\n\n".join([*parts, *(["\n".join(said)] if said else [])]))
 
 
-def memory_command(view: View) -> Command:
+def memory_command(view: MemoryView) -> Command:
     """/memory, and /memory with a name or a number."""
 
-    async def handle(call: Call) -> Answer:
+    async def handle(call: Call) -> CommandAnswer:
         return await view.shown(call, _slash)
 
     return Command("memory", handle, immediate=True)
 
 
-def remember_command(shelves: Shelves) -> Command:
+def remember_command(shelves: MemoryRegistry) -> Command:
     """/remember text."""
 
-    async def handle(call: Call) -> Answer:
+    async def handle(call: Call) -> CommandAnswer:
         message = call.message
         facts = shelves.of(message.authority.scope).facts
-        asked = Asked(
+        asked = ChangeRequest(
             message.address.session_key,
             message.authority,
             message=message.id,
@@ -99,7 +170,7 @@ def remember_command(shelves: Shelves) -> Command:
         )
         fact = remember_request(call.argument) or call.argument  # who types "/remember remember that …" means the same
         remembered = await facts.remember(fact, asked)
-        return Answer(remembered.told(call.language), failed=not remembered.done)
+        return CommandAnswer(remembered.told(call.language), failed=not remembered.done)
 
     return Command("remember", handle, immediate=True)
 
@@ -109,7 +180,7 @@ def _slash(what: Written) -> str:
 
 
 def _all(
-    pages: Sequence[Page], call: Call, commands: Callable[[Written], str], bold: Bold, *, is_whole: bool
+    pages: Sequence[MemoryPage], call: Call, commands: Callable[[Written], str], bold: Bold, *, is_whole: bool
 ) -> Iterator[str]:
     """The two files, then the notes: by their titles, or whole."""
     told = [page for page in pages if page.text and page.note is None]
@@ -157,7 +228,7 @@ def _none(notebook: Notebook, call: Call, commands: Callable[[Written], str], *,
     return call.say("memory.no_such_note", name=call.argument, show=commands("show"))
 
 
-def _alone(notebook: Notebook, page: Page, call: Call, bold: Bold, *, reaches: bool) -> Iterator[str]:
+def _alone(notebook: Notebook, page: MemoryPage, call: Call, bold: Bold, *, reaches: bool) -> Iterator[str]:
     """One page, as much of it as is ever shown."""
     note = page.note
     if note is None:
@@ -180,3 +251,170 @@ def _alone(notebook: Notebook, page: Page, call: Call, bold: Bold, *, reaches: b
 def _path(notebook: Notebook, file: str, *, reaches: bool) -> str:
     """Where a file of this memory lies; where the workspace is on this machine concerns its owner only."""
     return str(notebook.path.with_name(file)) if reaches else f"{notebook.folder}/{file}"
+
+
+# Searching what was said and noted: /recall.
+
+
+log = logging.getLogger(__name__)
+
+MOST = 6
+"""Results of one search."""
+
+_LENGTH = 400  # characters of each
+
+
+def recall_command(searching: Searching) -> Command:
+    """/recall words: in the scope of whoever asks."""
+
+    async def handle(call: Call) -> CommandAnswer:
+        if not call.argument:
+            return CommandAnswer(call.say("recall.usage"), failed=True)
+        try:
+            found = await searching.find(call.argument, call.message.authority, k=2 * MOST)
+        except StoreError as error:
+            log.warning("%s: nothing can be searched: %s", call.message.address.session_key, error)
+            return CommandAnswer(call.say("recall.broken"), failed=True)
+        every = [hit for hit in found.hits if not hit.is_beside] or found.hits
+        hits = every[:MOST]
+        parts = [_heading(len(hits), call), *("\n".join(_shown(hit, call)) for hit in hits)]
+        if len(every) > len(hits):
+            parts.append(call.say("recall.more"))
+        if found.unread:
+            parts.append(call.say("recall.still_reading", share=f"{found.unread:.0%}"))
+        return CommandAnswer("\n\n".join(parts))
+
+    return Command("recall", handle, immediate=True)
+
+
+def recall_lines(trouble: Callable[[], str]) -> Lines:
+    """For /status: whether something that was said may not be found yet. Owners can do something about it."""
+
+    async def lines(call: Call) -> Sequence[str]:
+        reason = trouble()
+        return [call.say("recall.behind", reason=reason)] if reason and call.message.authority.scope.is_owner else []
+
+    return lines
+
+
+def _heading(count: int, call: Call) -> str:
+    return call.say({0: "recall.nothing", 1: "recall.found_one"}.get(count, "recall.found"))
+
+
+def _shown(hit: Hit, call: Call) -> Iterator[str]:
+    said = hit.said
+    yield f"{said.at[:16].replace('T', ' ')} · {source_of(said, call.language)}"
+    text = said.text.strip()
+    text = text if len(text) <= _LENGTH else f"{text[: _LENGTH - 1].rstrip()}…"
+    yield "\n".join(f"> {line}" for line in text.split("\n"))
+    for other in hit.related:
+        yield f"→ {other.kind or call.say('recall.related')}: {other.name}"
+
+
+def source_of(said: SearchableText, language: Language) -> str:
+    """Where something stands, or who said it and where."""
+    if said.source in ("note", "memory"):
+        return say(f"recall.{said.source}", language, file=said.file)
+    if said.source == "episode":
+        return say("recall.episode", language, session=said.session)
+    if said.source == "quote":
+        return say("recall.passed_on", language, who=as_name(said.speaker) or say("recall.somebody", language))
+    who = (
+        say("recall.bot", language)
+        if said.role == "assistant"
+        else as_name(said.speaker) or say("recall.you", language)
+    )
+    return say("recall.session", language, who=who, session=said.session)
+
+
+# Going through what was said lately, now: /dream, and `nanobot dream`.
+
+
+Send = Callable[[OutboundMessage], Awaitable[None]]
+
+Archive = Callable[[str], Awaitable[Archiving]]
+
+NextAt = Callable[[datetime | None], datetime | None]
+"""When it runs next by itself, or first at or after a moment; None: never, as things are."""
+
+_NO_SUCCESS = ("unusable", "failed", "busy", "enough")
+
+
+def dream_command(dream: Dream, send: Send, archive: Archive) -> Command:
+    """/dream, for owners: it reads what was said in all scopes, and they pay for it.
+
+    It may take minutes: `send` says first that it is at work.
+
+    `archive` makes an episode of what was said in a session until now, so that there is something to dream of.
+    """
+
+    async def handle(call: Call) -> CommandAnswer:
+        message = call.message
+        has_told = False
+
+        async def reading() -> None:
+            nonlocal has_told
+            if not has_told:
+                has_told = True
+                text = call.say("dream.reading")
+                await send(OutboundMessage(id=new_id(), address=message.address, text=text, kind="notice"))
+
+        archived = await archive(message.address.session_key)
+        report = await dream.run("asked", reading)
+        told = report.told(call.language, message.authority.scope)
+        answer = CommandAnswer(told, failed=report.outcome in _NO_SUCCESS)
+        return with_summaries(answer, [archived], report, call.language)
+
+    return Command("dream", handle, immediate=True, in_order=False, role=Role.OWNER)
+
+
+def dream_lines(dream: Dream, next_at: NextAt = lambda after: None) -> Lines:
+    """What /status and /memory say of it: to others than owners only what waits of their own."""
+
+    async def lines(call: Call) -> Sequence[str]:
+        scope = call.message.authority.scope
+        status = await dream.status(None if scope.is_owner else scope)
+        due = next_at(not_before(status.record))
+        return list(status.told(call.language, due, in_full=scope.is_owner))
+
+    return lines
+
+
+async def dream_at_shell(
+    dream: Dream,
+    archive: Callable[[], Awaitable[Sequence[Archiving]]],
+    language: Language,
+    tell: Callable[[str], None],
+) -> CommandAnswer:
+    """Dream, and answer what changed in everybody's memory; `tell` hears when it is at work. Raises StoreError.
+
+    `archive` makes episodes of what was said until now, so that there is something to dream of.
+    """
+
+    async def reading() -> None:
+        tell(say("dream.reading", language))
+
+    archived = await archive()
+    report = await dream.run("asked", reading)
+    others = sorted({change.scope for change in report.changes} - {Scope.owner()})
+    told = [f"{scope}\n{report.told(language, scope)}" for scope in others]
+    is_done = report.goes_on or report.outcome == "nothing"
+    answer = CommandAnswer(report.told(language, Scope.owner()), failed=not is_done)
+    answer = with_summaries(answer, archived, report, language)
+    return CommandAnswer("\n\n".join([answer.text, *told]), failed=answer.failed)
+
+
+def with_summaries(
+    answer: CommandAnswer, archived: Sequence[Archiving], report: DreamReport, language: Language
+) -> CommandAnswer:
+    """The answer about a dream, with what went wrong before it, when what was said was summarised.
+
+    That nothing was said since is not true if something was, and is only not summarised.
+    """
+    lines = list(dict.fromkeys(filter(None, (one.told(language) for one in archived))))
+    is_missing = any(not one.is_whole for one in archived)
+    if not lines:
+        return answer
+    if not (report.outcome == "nothing" and is_missing):
+        lines.append(answer.text)
+    return CommandAnswer("\n".join(lines), failed=answer.failed or any(one.failure for one in archived))

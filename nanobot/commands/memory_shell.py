@@ -1,20 +1,95 @@
-"""What `nanobot memory` does: the commands about memory, for whoever is at the machine and any scope."""
+"""What `nanobot memory` does, and the history of memory as JSON for programs."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import get_args
 
 from nanobot.authority import Authority, Origin, Role, Scope
-from nanobot.commands.history import Action, Asking, History
-from nanobot.commands.history_data import as_data
+from nanobot.commands.history import (
+    Action,
+    HistoryChoice,
+    HistoryCommands,
+    HistoryLog,
+    HistoryProblem,
+    HistoryRequester,
+    Result,
+    ShownVersion,
+)
 from nanobot.commands.history_words import told
-from nanobot.commands.memory import EVERYTHING, View
-from nanobot.commands.memory_pages import Page, page_named
-from nanobot.commands.router import Call
+from nanobot.commands.memory import EVERYTHING, MemoryPage, MemoryView, page_named
+from nanobot.core.commands import Call
 from nanobot.i18n import Language, say
-from nanobot.memory.keeping import Asked
-from nanobot.memory.notebook import Notebook
+from nanobot.memory.changes import ChangeRequest, patch
+from nanobot.memory.history import RevertReceipt, TimelineEntry
+from nanobot.memory.notes import Notebook
+from nanobot.memory.provenance import MemoryLine, Why
 from nanobot.messages import Address, InboundMessage, Sender
+
+# What programs read about the history of memory: as JSON can say it.
+
+
+Data = Mapping[str, object]
+
+
+def as_data(result: Result) -> Data:
+    """What came of asking."""
+    match result:
+        case HistoryProblem(kind, detail):
+            return {"error": kind, "detail": detail}
+        case Why():
+            return _why(result)
+        case HistoryChoice(lines, entries):
+            return {"lines": [_line(line) for line in lines], "versions": [_entry(entry) for entry in entries]}
+        case HistoryLog(entries, is_cut):
+            return {"versions": [_entry(entry) for entry in entries], "more": is_cut}
+        case ShownVersion(entry, diffs):
+            return {**_entry(entry), "diffs": [{"file": diff.path, "patch": patch(diff)} for diff in diffs]}
+        case RevertReceipt():
+            return _receipt(result)
+
+
+def _why(why: Why) -> Data:
+    return {
+        **_line(why.line),
+        "version": _entry(why.entry) if why.entry else None,
+        "came_back": _entry(why.back) if why.back else None,
+        "said": [asdict(said) for said in why.testimony.said],
+        "gone": why.testimony.gone,
+    }
+
+
+def _receipt(receipt: RevertReceipt) -> Data:
+    return {
+        "how": receipt.how,
+        "target": receipt.target.version.id,
+        "version": receipt.version or None,
+        "files": list(receipt.paths),
+        "also_undone": [_entry(entry) for entry in receipt.undone],
+        "conflicts": [{"file": conflict.path, "lines": list(conflict.lines)} for conflict in receipt.conflicts],
+        "tombstones_made": receipt.buried,
+        "tombstones_lifted": receipt.lifted,
+    }
+
+
+def _entry(entry: TimelineEntry) -> Data:
+    return {
+        "id": entry.version.id,
+        "at": entry.version.at.isoformat(),
+        "kind": entry.kind,
+        "by": entry.version.author,
+        "files": list(entry.paths),
+        "operations": [asdict(operation) for operation in entry.operations],
+        "reason": entry.reason,
+        "reverts": entry.reverts or None,
+    }
+
+
+def _line(line: MemoryLine) -> Data:
+    return {"file": line.path, "line": line.text, "name": line.name}
+
+
+# What `nanobot memory` does: the commands about memory, for whoever is at the machine and any scope.
+
 
 SHELL = Address("cli", "shell")
 """Where words come from that were typed behind `nanobot memory`. It is no conversation."""
@@ -35,7 +110,9 @@ class ShellAnswer:
 class MemoryShell:
     """Everything of every scope: whoever can run the program owns it."""
 
-    def __init__(self, history: History, view: View, scopes: Callable[[], Awaitable[Collection[str]]]) -> None:
+    def __init__(
+        self, history: HistoryCommands, view: MemoryView, scopes: Callable[[], Awaitable[Collection[str]]]
+    ) -> None:
         """`scopes` names those that there are."""
         self._history = history
         self._view = view
@@ -55,8 +132,10 @@ class MemoryShell:
         authority = Authority(Role.OWNER, Scope(scope), Origin.OWNER)
         if action == _SHOW:
             return await self._show(" ".join(words), authority, in_language)
-        asked, typed = Asked(SHELL.session_key, authority), " ".join(words)
-        asking = Asking(asked, in_language, lambda what: _typed(what, authority.scope, family), typed, chooses=False)
+        asked, typed = ChangeRequest(SHELL.session_key, authority), " ".join(words)
+        asking = HistoryRequester(
+            asked, in_language, lambda what: _typed(what, authority.scope, family), typed, chooses=False
+        )
         result = await self._history.do(next(known for known in _ACTIONS if known == action), typed, asking)
         answer = told(result, asking)
         return ShellAnswer(answer.text, answer.failed, as_data(result))
@@ -75,7 +154,7 @@ def _typed(action: str, scope: Scope, family: str = "memory") -> str:
     return f"nanobot {known} {action}{'' if scope.is_owner else f' --scope {scope}'}"
 
 
-def _data(notebook: Notebook, pages: Sequence[Page], name: str) -> Mapping[str, object]:
+def _data(notebook: Notebook, pages: Sequence[MemoryPage], name: str) -> Mapping[str, object]:
     if name in ("", EVERYTHING):
         user, memory, *notes = pages
         problems = [{"file": one.file, "kind": one.kind, "detail": one.detail} for one in notebook.problems]
@@ -85,7 +164,7 @@ def _data(notebook: Notebook, pages: Sequence[Page], name: str) -> Mapping[str, 
     return {"error": "note", "detail": name} if page is None else {**_about(page, whole=True)}
 
 
-def _about(page: Page, *, whole: bool) -> Mapping[str, object]:
+def _about(page: MemoryPage, *, whole: bool) -> Mapping[str, object]:
     note, text = page.note, {"text": page.text} if whole else {}
     if note is None:
         return {"file": page.file, **text}

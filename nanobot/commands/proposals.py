@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from nanobot.authority import Scope
-from nanobot.commands.router import Answer, Call, Command, FollowUp
-from nanobot.commands.session import Lines
-from nanobot.commands.written import fenced
+from nanobot.commands.session import Lines, fenced
+from nanobot.core.commands import Call, Command, CommandAnswer, FollowUp
 from nanobot.errors import NanobotError, StoreError
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
@@ -76,7 +75,7 @@ class ProposalQuestions:
 
     def question(
         self, proposal: ProposedChange, language: Language, *, whole: bool = False, typed: bool = True
-    ) -> Answer:
+    ) -> CommandAnswer:
         """What is asked: of what is long its ends first, since whoever says yes has to have read all of it.
 
         `typed`: whether a bare yes or no of whoever reads it is one to this.
@@ -92,14 +91,14 @@ class ProposalQuestions:
             say(f"proposals.{how}", language, accept=accept, reject=reject, all=every),
         ]
         first = Button(say("tools.all", language), every) if is_cut else Button(say("proposals.keep", language), accept)
-        return Answer(
+        return CommandAnswer(
             "\n\n".join(parts),
             [first, Button(say("proposals.leave", language), reject)],
             yes=accept if typed and not is_cut else "",
             no=reject if typed else "",
         )
 
-    async def decide(self, call: Call, decide: Callable[[str], Awaitable[Decision]]) -> Answer:
+    async def decide(self, call: Call, decide: Callable[[str], Awaitable[Decision]]) -> CommandAnswer:
         """Carry out what the argument names, or the only one that waits."""
         waiting = await self.proposals.waiting(call.message.authority.scope)
         name = call.argument.upper() or (waiting[0].id if len(waiting) == 1 else "")
@@ -107,36 +106,36 @@ class ProposalQuestions:
             return await self.listed(call)
         return await self._told(call, name, await decide(name))
 
-    async def listed(self, call: Call) -> Answer:
+    async def listed(self, call: Call) -> CommandAnswer:
         """What waits in the scope of whoever asks, or all of what the argument names."""
         waiting = await self.proposals.waiting(call.message.authority.scope)
         if call.argument:
             named = next((one for one in waiting if one.id == call.argument.upper()), None)
             if named is None:
-                return Answer(call.say("proposals.over", id=call.argument.upper(), all=LIST), failed=True)
+                return CommandAnswer(call.say("proposals.over", id=call.argument.upper(), all=LIST), failed=True)
             return self.question(named, call.language, whole=True)
         if len(waiting) < 2:
-            return self.question(waiting[0], call.language) if waiting else Answer(call.say("proposals.none"))
+            return self.question(waiting[0], call.language) if waiting else CommandAnswer(call.say("proposals.none"))
         rows = [f"- **{one.id}** · {', '.join(one.edits)} · {one.at[:16].replace('T', ' ')}" for one in waiting]
         buttons = [Button(one.id, f"{LIST} {one.id}") for one in waiting]
-        return Answer("\n".join([call.say("proposals.several", count=len(waiting)), *rows]), buttons)
+        return CommandAnswer("\n".join([call.say("proposals.several", count=len(waiting)), *rows]), buttons)
 
-    async def _told(self, call: Call, name: str, decision: Decision) -> Answer:
+    async def _told(self, call: Call, name: str, decision: Decision) -> CommandAnswer:
         proposal = decision.proposal
         if decision.outcome == "made_before":
-            return Answer(call.say("proposals.made_before", id=name))
+            return CommandAnswer(call.say("proposals.made_before", id=name))
         if proposal is None or decision.outcome == "over":
-            return Answer(call.say("proposals.over", id=name, all=LIST), failed=True)
+            return CommandAnswer(call.say("proposals.over", id=name, all=LIST), failed=True)
         files = ", ".join(proposal.edits)
         if decision.outcome != "unfit":
             is_failed = decision.outcome == "not_yours"
-            return Answer(call.say(f"proposals.{decision.outcome}", files=files), failed=is_failed)
+            return CommandAnswer(call.say(f"proposals.{decision.outcome}", files=files), failed=is_failed)
         text = _unfit(decision, call.language)
         if decision.anew is None:
-            return Answer(text, failed=True)
+            return CommandAnswer(text, failed=True)
         await self.proposals.asked(decision.anew.id)
         asked = self.question(decision.anew, call.language)
-        return Answer(f"{text}\n\n{asked.text}", asked.buttons, failed=True, yes=asked.yes, no=asked.no)
+        return CommandAnswer(f"{text}\n\n{asked.text}", asked.buttons, failed=True, yes=asked.yes, no=asked.no)
 
 
 def proposal_commands(questions: ProposalQuestions) -> Sequence[Command]:
@@ -144,12 +143,12 @@ def proposal_commands(questions: ProposalQuestions) -> Sequence[Command]:
     proposals = questions.proposals
     known: set[str] = set()  # proposals that people know of from this process
 
-    async def accept(call: Call) -> Answer:
+    async def accept(call: Call) -> CommandAnswer:
         message = call.message
         by = f"{message.address.channel}:{message.sender.id}"
         return await questions.decide(call, lambda name: proposals.accept(name, message.authority, by))
 
-    async def reject(call: Call) -> Answer:
+    async def reject(call: Call) -> CommandAnswer:
         return await questions.decide(call, lambda name: proposals.reject(name, call.message.authority))
 
     async def after_turn(turn: str, message: InboundMessage) -> FollowUp | None:

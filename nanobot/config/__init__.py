@@ -8,25 +8,20 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from nanobot.config.channels import Discord, Telegram
 from nanobot.config.loading import Loaded, read
-from nanobot.config.memory import Memory
-from nanobot.config.models import ModelPreset, Transcription
-from nanobot.config.paths import EMBEDDED
-from nanobot.config.presets import chosen, presets, use_model
-from nanobot.config.secrets import known, secrets_here, secrets_of
-from nanobot.config.tools import Tools
-from nanobot.config.tree import Config
+from nanobot.config.presets import chosen, known, presets, secrets_here, secrets_of, use_model
+from nanobot.config.tree import Config, DiscordConfig, Memory, ModelPreset, TelegramConfig, Tools, Transcription
+from nanobot.config.values import EMBEDDED
 from nanobot.workspace import Home
 
 __all__ = [
     "EMBEDDED",
     "Config",
-    "Discord",
+    "DiscordConfig",
     "Loaded",
     "Memory",
     "ModelPreset",
-    "Telegram",
+    "TelegramConfig",
     "Tools",
     "Transcription",
     "chosen",

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from nanobot.config.kinds import Kind, MapOf, Schema
 from nanobot.config.loading import Loaded
-from nanobot.config.nodes import Items, Node, Scalar, Table, is_null
 from nanobot.config.section import Section, keys_of
+from nanobot.config.source import Items, KeyTable, Node, Scalar, is_null
 from nanobot.config.tree import Config
+from nanobot.config.values import Kind, MapOf, Schema
 
 
 def effective(loaded: Loaded) -> str:
@@ -51,7 +51,7 @@ def _group(name: str, kind: Section[Any], value: object, node: Node | None, inde
 
 
 def _inside(node: Node | None, name: str) -> Node | None:
-    return node.entries.get(name) if isinstance(node, Table) else None
+    return node.entries.get(name) if isinstance(node, KeyTable) else None
 
 
 def _flow(value: object) -> str:
@@ -85,7 +85,7 @@ def _literals(kind: Kind[Any], node: Node | None) -> Iterator[str]:
     if isinstance(node, Scalar):
         if kind.secret and node.place.line is not None and node.written is None:
             yield node.key
-    elif isinstance(node, Table) and isinstance(kind, Section | MapOf):
+    elif isinstance(node, KeyTable) and isinstance(kind, Section | MapOf):
         inner = {each.name: each.kind for each in keys_of(kind.cls)} if isinstance(kind, Section) else {}
         for name, value in node.entries.items():
             yield from _literals(kind.kind if isinstance(kind, MapOf) else inner[name], value)
@@ -97,7 +97,7 @@ def idle_keys(loaded: Loaded) -> list[str]:
 
 
 def _idle(kind: Kind[Any], node: Node | None) -> Iterator[str]:
-    if not isinstance(node, Table):
+    if not isinstance(node, KeyTable):
         return
     if isinstance(kind, MapOf):
         for inside in node.entries.values():
@@ -115,5 +115,5 @@ def unset_variables(node: Node) -> list[str]:
     """The keys whose values stand in variables that are not set here."""
     if isinstance(node, Scalar):
         return [node.key] if node.unset else []
-    inside = node.entries.values() if isinstance(node, Table) else node.items if isinstance(node, Items) else ()
+    inside = node.entries.values() if isinstance(node, KeyTable) else node.items if isinstance(node, Items) else ()
     return [key for each in inside for key in unset_variables(each)]

@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
-from nanobot.config.kinds import Kind, Schema, Single
-from nanobot.config.nodes import Node, Table, is_null
+from nanobot.config.source import KeyTable, Node, is_null
+from nanobot.config.values import Kind, Schema, Single
 
 T = TypeVar("T")
 
@@ -74,7 +74,7 @@ class Section(Generic[G]):
     secret: bool = False
 
     def read(self, node: Node) -> G:
-        if not isinstance(node, Table):
+        if not isinstance(node, KeyTable):
             node.fail(f"must be a group of keys ({', '.join(self.names)}); it is {node}")
         for name in node.entries:
             if name not in self.names:

@@ -1,14 +1,127 @@
-"""YAML text, read into nodes with their lines; nothing in it is run, guessed or repeated without bound."""
+"""What was written: YAML nodes with their lines, and what the environment adds."""
 
 import dataclasses
 import re
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from nanobot.config.nodes import Items, Node, Place, Scalar, Table
 from nanobot.errors import ConfigError, yaml_advice
+
+# What was written: values with their places, before anybody knows what they mean.
+
+
+_LONGEST_SHOWN = 60
+_PASSWORD = re.compile(r"(://[^/\s:@]*:)[^/\s@]*@")
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePlace:
+    """A line of a file, or a variable of the environment."""
+
+    source: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return self.source if self.line is None else f"line {self.line}"
+
+    @property
+    def folder(self) -> Path:
+        """Where relative paths start: beside the file, or for a variable where we are."""
+        return Path() if self.line is None else Path(self.source).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value: its dotted key and where it stands."""
+
+    key: str
+    place: SourcePlace
+
+    def fail(self, text: str) -> NoReturn:
+        """Raise the ConfigError that says so about this key."""
+        raise ConfigError(self.sentence(text))
+
+    def sentence(self, text: str) -> str:
+        """The text about this key, with where it stands."""
+        name = self.key or "the configuration"
+        if self.place.line is None:
+            return f"{name}, set by {self.place.source}, {text}"
+        return f"{self.place.source}: {name} on line {self.place.line} {text}"
+
+    @property
+    def weight(self) -> int:
+        """How many values this is, what aliases repeat counted again."""
+        return 1
+
+    def __str__(self) -> str:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar(Node):
+    """A single value as it was typed. Only a plain one, without quotes, can be a number, true, false or null."""
+
+    text: str
+    plain: bool = True
+    written: str | None = None  # what stood there before ${VAR} was filled in: only that is ever shown
+    unset: str = ""  # what to say of a variable in it that is not set, to whoever needs the value
+
+    @property
+    def is_null(self) -> bool:
+        return self.plain and self.text in ("", "~", "null", "Null", "NULL")
+
+    @property
+    def truth(self) -> bool | None:
+        """True or False if that is what was typed: no other word is a boolean."""
+        return {"true": True, "false": False}.get(self.text.lower()) if self.plain else None
+
+    def __str__(self) -> str:
+        text = _PASSWORD.sub(r"\1***@", self.text if self.written is None else self.written)
+        if not text:
+            return "empty"
+        text = " ".join(text.splitlines())  # what is said about it is one line
+        shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+        return f"'{shown}'" if self.plain else f"the text '{shown}'"
+
+
+@dataclass(frozen=True, slots=True)
+class Items(Node):
+    """A list."""
+
+    items: tuple[Node, ...]
+
+    @property
+    def weight(self) -> int:
+        return 1 + sum(item.weight for item in self.items)
+
+    def __str__(self) -> str:
+        return "a list"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyTable(Node):
+    """Keys with their values."""
+
+    entries: dict[str, Node]
+
+    @property
+    def weight(self) -> int:
+        return 1 + sum(node.weight for node in self.entries.values())
+
+    def __str__(self) -> str:
+        return "a group of keys"
+
+
+def is_null(node: Node | None) -> bool:
+    """Whether nothing was said: a key without a value is as good as no key."""
+    return node is None or (isinstance(node, Scalar) and node.is_null)
+
+
+# YAML text, read into nodes with their lines; nothing in it is run, guessed or repeated without bound.
+
 
 _MOST_BYTES = 1 << 20
 _MOST_VALUES = 20_000  # aliases of aliases can stand for billions
@@ -20,7 +133,7 @@ _INDICATOR = re.compile("[*&!%@`]")
 _BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 
 
-def read_file(path: Path) -> Table | None:
+def read_file(path: Path) -> KeyTable | None:
     """The keys in a file; an empty one has none. None if there is no file. Raises ConfigError with file and line."""
     try:
         mode = path.stat().st_mode
@@ -44,7 +157,13 @@ def read_file(path: Path) -> Table | None:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{path}, line {line}: is not UTF-8 text; save the file as UTF-8") from error
     node = read_text(text, str(path), "")
-    return node if isinstance(node, Table) else Table("", Place(str(path), 1), {}) if _empty(node) else _no_keys(node)
+    return (
+        node
+        if isinstance(node, KeyTable)
+        else KeyTable("", SourcePlace(str(path), 1), {})
+        if _empty(node)
+        else _no_keys(node)
+    )
 
 
 def read_text(text: str, source: str, key: str) -> Node:
@@ -77,7 +196,7 @@ class _Builder:
         self._anchors: dict[str, Node] = {}
 
     def document(self, key: str) -> Node:
-        node: Node = Scalar(key, Place(self._source, 1), "")
+        node: Node = Scalar(key, SourcePlace(self._source, 1), "")
         documents = 0
         for event in self._events:
             if _is(event, "DocumentStart"):
@@ -87,7 +206,7 @@ class _Builder:
                 node = self._node(next(self._events), key, 0)
         return node
 
-    def _node(self, event: Any, key: str, depth: int, place: Place | None = None) -> Node:
+    def _node(self, event: Any, key: str, depth: int, place: SourcePlace | None = None) -> Node:
         if _is(event, "Alias"):
             return dataclasses.replace(self._anchored(event), key=key, place=place or self._place(event))
         if event.tag is not None:
@@ -106,18 +225,18 @@ class _Builder:
             self._fail(event, f"*{event.anchor} refers to nothing that stands before it")
         return self._anchors[event.anchor]
 
-    def _value(self, event: Any, key: str, depth: int, place: Place) -> Node:
+    def _value(self, event: Any, key: str, depth: int, place: SourcePlace) -> Node:
         if _is(event, "Scalar"):
             return Scalar(key, place, event.value, plain=not event.style)
         return self._items(key, depth, place) if _is(event, "SequenceStart") else self._table(key, depth, place)
 
-    def _items(self, key: str, depth: int, place: Place) -> Items:
+    def _items(self, key: str, depth: int, place: SourcePlace) -> Items:
         items: list[Node] = []
         while not _is(event := next(self._events), "SequenceEnd"):
             items.append(self._node(event, f"{key}[{len(items)}]", depth + 1))
         return Items(key, place, tuple(items))
 
-    def _table(self, key: str, depth: int, place: Place) -> Table:
+    def _table(self, key: str, depth: int, place: SourcePlace) -> KeyTable:
         entries: dict[str, Node] = {}
         merged: dict[str, Node] = {}
         while not _is(event := next(self._events), "MappingEnd"):
@@ -129,14 +248,14 @@ class _Builder:
             value = self._node(next(self._events), f"{key}.{name}" if key else name or "''", depth + 1, at)
             if name != "<<":
                 entries[name] = value
-            elif isinstance(value, Table):
+            elif isinstance(value, KeyTable):
                 merged |= value.entries
             else:
                 self._fail(event, "<< takes the keys of another group: write <<: *its_anchor")
-        return Table(key, place, merged | entries)
+        return KeyTable(key, place, merged | entries)
 
-    def _place(self, event: Any) -> Place:
-        return Place(self._source, event.start_mark.line + 1)
+    def _place(self, event: Any) -> SourcePlace:
+        return SourcePlace(self._source, event.start_mark.line + 1)
 
     def _fail(self, event: Any, text: str) -> NoReturn:
         raise ConfigError(f"{self._source}, line {event.start_mark.line + 1}: {text}")

@@ -1,22 +1,25 @@
-"""Facts in MEMORY.md that somebody asked to remember."""
+"""Facts: lines of MEMORY.md that somebody asked to remember, and what a change of files adds, alters or removes."""
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import Literal
 
 from nanobot.authority import Role
 from nanobot.errors import VersionError
 from nanobot.i18n import Language, language_of, say
-from nanobot.memory.commits import Commit, Operation
-from nanobot.memory.index import lines_of, newline_of, split, without_index
-from nanobot.memory.keeping import Asked, Keeping
-from nanobot.memory.markdown import headings
-from nanobot.memory.notebook import Notebook
-from nanobot.memory.secrets import SecretKind, refusal
+from nanobot.memory.changes import ChangeRequest, Commit, Operation, VersionedWriter
+from nanobot.memory.markdown import facts_of, field_of, headings, lines_of, newline_of, split, without_index
+from nanobot.memory.notes import Notebook
+from nanobot.nlp.secrets import SecretKind, refusal
 from nanobot.ports import Clock, Edit, MemoryStore
 from nanobot.text import as_name, cleaned
+
+# Facts in MEMORY.md that somebody asked to remember.
+
 
 HEADINGS: Mapping[Language, str] = {"en": "Remembered", "zh": "记住的事"}
 """Of the section where facts stand that nobody gave a section of their own, in the language of its first one."""
@@ -35,7 +38,7 @@ _QUOTES = str.maketrans("“”„«»「」", "‘’‚‹›‘’")  # withi
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class RememberOutcome:
     """What became of a wish to remember something.
 
     saved     `line` stands in MEMORY.md now; `in_view` is False if the file is too long for the prompt to reach it
@@ -68,7 +71,13 @@ class Facts:
     """Writes down what a person asked to remember, in their own words, at once and without a model."""
 
     def __init__(
-        self, store: MemoryStore, notebook: Notebook, clock: Clock, *, budget: int, keeping: Keeping | None = None
+        self,
+        store: MemoryStore,
+        notebook: Notebook,
+        clock: Clock,
+        *,
+        budget: int,
+        keeping: VersionedWriter | None = None,
     ) -> None:
         """`budget`: bytes of MEMORY.md in the prompt. Without `keeping` no versions are made."""
         self._store = store
@@ -77,22 +86,22 @@ class Facts:
         self._budget = budget
         self._keeping = keeping
 
-    async def remember(self, text: str, asked: Asked) -> Remembered:
+    async def remember(self, text: str, asked: ChangeRequest) -> RememberOutcome:
         """Save a fact as a line of MEMORY.md, unless it is a secret. Raises StoreError; then nothing changed.
 
         In the memory of a group it says who said so, unless that is an owner.
         """
         if len(text.strip()) > MOST:  # first, since the guard takes its time over a long text
-            return Remembered("too_long")
+            return RememberOutcome("too_long")
         fact = await asyncio.to_thread(_fact, text)
-        if isinstance(fact, Remembered):
+        if isinstance(fact, RememberOutcome):
             return fact
         fact = _by(asked, fact)
         if self._keeping and (remembered := await self._keep(fact, asked, self._keeping)):
             return remembered
         return await asyncio.to_thread(self._save, fact)
 
-    async def _keep(self, fact: str, asked: Asked, keeping: Keeping) -> Remembered | None:
+    async def _keep(self, fact: str, asked: ChangeRequest, keeping: VersionedWriter) -> RememberOutcome | None:
         """Save it as a version of its own; None if that cannot be done."""
         path, line = f"{self._notebook.folder}/{self._store.path.name}", self._line(fact)
         grounds = await keeping.grounds(asked)
@@ -120,7 +129,7 @@ class Facts:
             return await asyncio.to_thread(self._written, "saved", line)
         return None
 
-    def _save(self, fact: str) -> Remembered:
+    def _save(self, fact: str) -> RememberOutcome:
         line = self._line(fact)
         known: str | None = None
 
@@ -135,23 +144,23 @@ class Facts:
     def _line(self, fact: str) -> str:
         return f"- {fact} ({self._clock.now().date().isoformat()})"
 
-    def _written(self, outcome: Outcome, line: str) -> Remembered:
+    def _written(self, outcome: Outcome, line: str) -> RememberOutcome:
         self._notebook.update()
         in_view = outcome == "known" or line in self._notebook.section(self._budget).text
-        return Remembered(outcome, line=line, in_view=in_view)
+        return RememberOutcome(outcome, line=line, in_view=in_view)
 
 
-def _fact(text: str) -> str | Remembered:
+def _fact(text: str) -> str | RememberOutcome:
     """The words to write down, or why they are not. Takes about 1 ms for 2,000 characters."""
     fact = _one_line(text)
     if not fact:
-        return Remembered("nothing")
+        return RememberOutcome("nothing")
     if secret := refusal(text) or refusal(fact):  # lines may hide a secret, and may make one
-        return Remembered("secret", secret=secret)
+        return RememberOutcome("secret", secret=secret)
     return fact
 
 
-def _by(asked: Asked, fact: str) -> str:
+def _by(asked: ChangeRequest, fact: str) -> str:
     """A fact with who said it, where several speak and it is not an owner."""
     if not asked.authority.scope.is_group or asked.authority.role is Role.OWNER:
         return fact
@@ -241,3 +250,52 @@ def compared(line: str) -> str:
 def bare(line: str) -> str:
     """The words of a line, without its bullet and its date."""
     return _DATE.sub("", _BULLET.sub("", line.strip(), 1))
+
+
+# What a change of files comes to, operation by operation.
+
+
+_OF_FACTS = frozenset({"MEMORY.md", "USER.md", "SOUL.md"})
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def operations(edits: Mapping[str, Edit], messages: tuple[str, ...]) -> tuple[Operation, ...]:
+    """One for each fact in the files of facts, one for each other file; all rest on these messages."""
+    return tuple(operation for path, edit in edits.items() for operation in _operations(path, edit, messages))
+
+
+def lines_brought(before: bytes | None, after: bytes | None) -> Sequence[str]:
+    """The lines that say something in the one content and do not stand in the other."""
+    known = {compared(line) for line in facts_in(before)}
+    return [line for line in facts_in(after) if compared(line) not in known]
+
+
+def facts_in(data: bytes | None) -> Sequence[str]:
+    """The lines of a file that say something."""
+    return [] if data is None or data.startswith(_UTF16) else [line for _, line in facts_of(_text(data))]
+
+
+def _operations(path: str, edit: Edit, messages: tuple[str, ...]) -> Iterator[Operation]:
+    if path.rpartition("/")[2] in _OF_FACTS:
+        yield from _of_facts(path, edit, messages)
+    elif edit.after is None:
+        yield Operation("delete", path, text=field_of(_text(edit.before or b""), "summary"), messages=messages)
+    else:
+        yield Operation("write", path, text=field_of(_text(edit.after), "summary"), messages=messages)
+
+
+def _of_facts(path: str, edit: Edit, messages: tuple[str, ...]) -> Iterator[Operation]:
+    old, new = facts_in(edit.before), facts_in(edit.after)
+    matcher = SequenceMatcher(None, [compared(line) for line in old], [compared(line) for line in new], autojunk=False)
+    for _, start, stop, begin, end in (code for code in matcher.get_opcodes() if code[0] != "equal"):
+        for gone, come in zip_longest(old[start:stop], new[begin:end]):
+            if gone is None:
+                yield Operation("add", path, text=bare(come), messages=messages)
+            elif come is None:
+                yield Operation("remove", path, text=bare(gone), messages=messages)
+            else:
+                yield Operation("replace", path, text=bare(come), before=bare(gone), messages=messages)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")

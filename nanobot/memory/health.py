@@ -1,22 +1,74 @@
-"""How memory is doing: lines that a person should look at."""
+"""Health of memory: lines that a person should look at, and whether a scope is seen from another."""
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import combinations
 from pathlib import PurePosixPath
 from typing import Literal
 
-from nanobot.memory.alike import content_words, difference, overlap
-from nanobot.memory.commits import parse
-from nanobot.memory.dream.ages import Ages
-from nanobot.memory.dream.head import facts_of
+from nanobot.memory.changes import parse
 from nanobot.memory.facts import bare, compared
-from nanobot.memory.secrets import refusal
+from nanobot.memory.history import Ages
+from nanobot.memory.markdown import facts_of
+from nanobot.nlp.secrets import refusal
+from nanobot.nlp.words import content_words, difference, overlap
 from nanobot.ports import Version
 from nanobot.workspace import is_note, scope_of
+
+# Whether what is remembered in one scope is seen from another, tried on what really is remembered.
+
+
+LEAST = 12
+"""Characters of a line that tells one memory from another."""
+
+MOST_SEARCHED = 25
+"""Lines of each scope that are searched for from each other."""
+
+Door = Literal["prompt", "search"]
+Search = Callable[[str, str], Collection[str]]
+"""The texts that are found from a scope, by its name, for these words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """A line of `scope` that is seen from `other`."""
+
+    scope: str
+    other: str
+    door: Door
+    line: str
+
+
+def leaks(lines: Mapping[str, Sequence[str]], prompts: Mapping[str, str], search: Search) -> Iterator[Leak]:
+    """Every line that is seen from where it does not belong.
+
+    Args:
+        lines: what each scope remembers.
+        prompts: what a model is told at the beginning, by the scope of whoever talks to it.
+        search: how each scope's memory is searched.
+    """
+    own = {scope: {compared(line) for line in said} for scope, said in lines.items()}
+    for scope, said in lines.items():
+        canaries = [line for line in said if len(compared(line)) >= LEAST]
+        for other in prompts.keys() - {scope}:
+            foreign = [line for line in canaries if compared(line) not in own.get(other, ())]
+            yield from _seen(scope, other, foreign, prompts[other], search)
+
+
+def _seen(scope: str, other: str, canaries: Sequence[str], prompt: str, search: Search) -> Iterator[Leak]:
+    shown = " ".join(prompt.casefold().split())
+    for number, line in enumerate(canaries):
+        if compared(line) in shown:
+            yield Leak(scope, other, "prompt", line)
+        if number < MOST_SEARCHED and compared(line) in map(compared, search(other, line)):
+            yield Leak(scope, other, "search", line)
+
+
+# How memory is doing: lines that a person should look at.
+
 
 AilmentKind = Literal["duplicate", "contradiction", "stale", "unsourced", "oversized", "secret"]
 
@@ -40,7 +92,7 @@ _COMMON = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class HealthLine:
     """A line of a memory file, with its number."""
 
     path: str
@@ -60,8 +112,8 @@ class Ailment:
     """
 
     kind: AilmentKind
-    line: Said
-    other: Said | None = None
+    line: HealthLine
+    other: HealthLine | None = None
     detail: str = ""
 
 
@@ -74,7 +126,7 @@ class Norms:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class MemoryHistory:
     """The history of memory, the newest version first, and the lines that people wrote by hand, by path.
 
     Without versions neither age nor source is known.
@@ -84,11 +136,11 @@ class Past:
     by_hand: Mapping[str, Collection[str]] = field(default_factory=dict)
 
 
-def examine(files: Mapping[str, bytes], past: Past, norms: Norms, now: datetime) -> Iterator[Ailment]:
+def examine(files: Mapping[str, bytes], past: MemoryHistory, norms: Norms, now: datetime) -> Iterator[Ailment]:
     """What a person should look at in these memory files, scope by scope. Changes nothing."""
     lines = {path: _lines(path, data) for path, data in sorted(files.items())}
     yield from (ailment for path, data in files.items() for ailment in _oversized(path, data, norms))
-    by_scope: defaultdict[str, list[Said]] = defaultdict(list)
+    by_scope: defaultdict[str, list[HealthLine]] = defaultdict(list)
     for path, said in lines.items():
         by_scope[scope_of(PurePosixPath(path))] += said
     sourced, ages = _sourced(past), Ages(past.versions)
@@ -103,30 +155,30 @@ def examine(files: Mapping[str, bytes], past: Past, norms: Norms, now: datetime)
                 yield Ailment("unsourced", line)
 
 
-def _lines(path: str, data: bytes) -> list[Said]:
+def _lines(path: str, data: bytes) -> list[HealthLine]:
     text = data.decode("utf-8", "replace")
-    return [Said(path, number + 1, words) for number, words in facts_of(text)]
+    return [HealthLine(path, number + 1, words) for number, words in facts_of(text)]
 
 
 def _oversized(path: str, data: bytes, norms: Norms) -> Iterator[Ailment]:
     name = PurePosixPath(path).name
     budget = norms.budgets.get(name) or (norms.budgets["note"] if is_note(PurePosixPath(path)) else 0)
     if budget and len(data) > budget:
-        yield Ailment("oversized", Said(path, 1, name), detail=f"{len(data):,} > {budget:,}")
+        yield Ailment("oversized", HealthLine(path, 1, name), detail=f"{len(data):,} > {budget:,}")
 
 
-def _secret(line: Said) -> Iterator[Ailment]:
+def _secret(line: HealthLine) -> Iterator[Ailment]:
     if kind := refusal(line.text):
-        yield Ailment("secret", Said(line.path, line.number, ""), detail=kind)
+        yield Ailment("secret", HealthLine(line.path, line.number, ""), detail=kind)
 
 
-def _old(line: Said, ages: Ages, norms: Norms, now: datetime) -> Iterator[Ailment]:
+def _old(line: HealthLine, ages: Ages, norms: Norms, now: datetime) -> Iterator[Ailment]:
     age = ages.of_line(line.path, line.text)
     if age and now - age.confirmed > timedelta(days=norms.stale):
         yield Ailment("stale", line, detail=str((now - age.confirmed).days))
 
 
-def _pairs(lines: Sequence[Said]) -> Iterator[Ailment]:
+def _pairs(lines: Sequence[HealthLine]) -> Iterator[Ailment]:
     for one, other in _neighbours(lines):
         if compared(one.text) == compared(other.text):
             yield Ailment("duplicate", other, one)
@@ -159,7 +211,7 @@ def _wordy(text: str) -> str:
     return re.sub(r"\d+", "", text)
 
 
-def _neighbours(lines: Sequence[Said]) -> Iterable[tuple[Said, Said]]:
+def _neighbours(lines: Sequence[HealthLine]) -> Iterable[tuple[HealthLine, HealthLine]]:
     """Pairs of lines that share a word: only those can be about the same."""
     holding: defaultdict[str, list[int]] = defaultdict(list)
     for number, line in enumerate(lines):
@@ -169,7 +221,7 @@ def _neighbours(lines: Sequence[Said]) -> Iterable[tuple[Said, Said]]:
     return [(lines[one], lines[other]) for one, other in sorted(pairs)]
 
 
-def _sourced(past: Past) -> set[tuple[str, str]]:
+def _sourced(past: MemoryHistory) -> set[tuple[str, str]]:
     """The lines of which a version says what they rest on. What people wrote by hand, they know themselves."""
     found = {(path, compared(line)) for path, lines in past.by_hand.items() for line in lines}
     for version in past.versions:

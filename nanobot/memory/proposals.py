@@ -9,17 +9,16 @@ from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from nanobot.aio import ReadersWriterLock
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.errors import VersionError
-from nanobot.forgotten import beginning
-from nanobot.memory.commits import Commit
-from nanobot.memory.forget.rewriting import Rewriting
-from nanobot.memory.keeping import Keeping
-from nanobot.memory.operations import operations
-from nanobot.memory.passage import Passage
-from nanobot.memory.shelves import Shelves
+from nanobot.memory.changes import Commit, VersionedWriter
+from nanobot.memory.facts import operations
+from nanobot.memory.redaction import Rewriting
+from nanobot.memory.scopes import MemoryRegistry
 from nanobot.memory.tombstones import all_names, bury, encode
-from nanobot.ports import Caller, Clock, Edit, Found, Meant, Piece, ProposalStore, ProposedChange
+from nanobot.nlp.matcher import beginning
+from nanobot.ports import Caller, Clock, Edit, ErasedPiece, Meant, ProposalStore, ProposedChange, StoreFindings
 from nanobot.text import LineChange, line_changes
 from nanobot.workspace import is_versioned
 
@@ -78,11 +77,11 @@ class Proposals:
     def __init__(
         self,
         store: ProposalStore,
-        keeping: Keeping,
+        keeping: VersionedWriter,
         files: WorkspaceFiles,
-        shelves: Shelves,
+        shelves: MemoryRegistry,
         clock: Clock,
-        passage: Passage,
+        passage: ReadersWriterLock,
     ) -> None:
         """`passage`: whoever erases is alone in it, so that nothing brings back what they erase."""
         self._store = store
@@ -301,10 +300,10 @@ class ErasableProposals:
     def owns(self, path: Path) -> bool:
         return path.parent == self._path.parent and path.name.startswith(self._path.name)
 
-    async def find(self, meant: Meant) -> Found:
+    async def find(self, meant: Meant) -> StoreFindings:
         every = await self._store.read()
-        pieces = [Piece(self._path.name, _told(one)) for one in every if _left_of(one, meant) != one]
-        return Found(len(pieces), pieces)
+        pieces = [ErasedPiece(self._path.name, _told(one)) for one in every if _left_of(one, meant) != one]
+        return StoreFindings(len(pieces), pieces)
 
     async def erase(self, meant: Meant) -> None:
         await self._store.change(lambda every: [left for one in every if (left := _left_of(one, meant))])

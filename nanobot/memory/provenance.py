@@ -1,29 +1,170 @@
-"""Where what is remembered comes from: the line, the version that brought it, and what that rests on."""
+"""Provenance of a remembered line: the version that brought it, and the words it rests on."""
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Literal
 
 from nanobot.authority import Scope
-from nanobot.memory import commits
-from nanobot.memory.alike import content_words
-from nanobot.memory.commits import Operation
-from nanobot.memory.dream.head import facts_of
-from nanobot.memory.facts import bare, compared
-from nanobot.memory.files import Places
-from nanobot.memory.index import lines_of
-from nanobot.memory.operations import lines_brought
-from nanobot.memory.timeline import Entry, entry_of, owned
-from nanobot.memory.witnesses import Said, Testimony, Witnesses
-from nanobot.ports import FileDiff, VersionStore
+from nanobot.errors import StoreError
+from nanobot.memory import changes as commits
+from nanobot.memory.changes import Operation
+from nanobot.memory.facts import bare, compared, lines_brought
+from nanobot.memory.history import TimelineEntry, entry_of, owned
+from nanobot.memory.markdown import facts_of, lines_of
+from nanobot.memory.scopes import Places
+from nanobot.messages import QuotedHow, Sender
+from nanobot.nlp.words import content_words
+from nanobot.ports import Episode, Episodes, FileDiff, SessionStore, VersionStore
+from nanobot.text import as_name
+from nanobot.transcript import Message, MessageRole, Span
+
+# The words that a memory rests on, as they were said.
+
+
+How = Literal["message", "answer", "result", "summary", "command"]
+
+MOST_OF_EPISODE = 3
+"""Messages that are quoted of a whole episode: those that share most words with what rests on it."""
+
+_REACH = 200  # episodes before the one where a dream stopped that may be among those it had read
+_HOW: Mapping[MessageRole, How] = {"assistant": "answer", "tool": "result"}
+_EPISODE = re.compile(r"episode:(\d{1,18})")
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedMessage:
+    """Something that was said, for people; `at` is RFC 3339.
+
+    how      text is
+    message  what `speaker` said
+    answer   what the bot said
+    result   what a tool came back with
+    summary  of an episode whose conversation is gone
+    command  what was asked for with a command, which no session holds
+
+    `quoted` is "" where the words are the speaker's own; else they only came along with them, as `Quote.how` says,
+    and are those of `by`.
+    """
+
+    how: How
+    text: str
+    at: str
+    session: str
+    speaker: str = ""
+    quoted: QuotedHow | Literal[""] = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Testimony:
+    """What could be found of what was named, and how many pieces are gone: forgotten, or deleted."""
+
+    said: Sequence[QuotedMessage]
+    gone: int
+
+
+class MessageLookup:
+    """Looks messages up by the names that commits call them: an id, `session#id`, or `episode:42`.
+
+    Reads only the pieces of sessions that they lead to. What is not of the asker's scope does not exist for them.
+    """
+
+    def __init__(self, episodes: Episodes, sessions: SessionStore) -> None:
+        self._episodes = episodes
+        self._sessions = sessions
+
+    async def hear(self, names: Sequence[str], scope: Scope, claim: str, cursor: int | None = None) -> Testimony:
+        """What `claim` rests on; `cursor` is the last episode that whoever wrote it had read. Raises StoreError."""
+        said: dict[QuotedMessage, None] = {}
+        gone = 0
+        for name in names:
+            found = await self._hear(name, scope, claim, cursor)
+            gone += not found
+            said.update(dict.fromkeys(found))
+        return Testimony(sorted(said, key=lambda one: one.at), gone)
+
+    async def _hear(self, name: str, scope: Scope, claim: str, cursor: int | None) -> Sequence[QuotedMessage]:
+        if match := _EPISODE.fullmatch(name):
+            episode = await self._episodes.get(int(match[1]))
+            if episode is None or episode.scope != scope:
+                return ()
+            return _of_episode(episode, _own(await self._messages(episode.session, episode.messages), scope), claim)
+        session, _, message = name.rpartition("#")
+        keys = [session] if session else await self._sessions_of(message, scope, cursor)
+        for key in keys:
+            own = _own(await self._messages(key, (message, message)), scope)
+            if found := [one for one in own if one.id == message]:
+                return [said for one in found for said in _said(key, one)]
+        return ()
+
+    async def _sessions_of(self, message: str, scope: Scope, cursor: int | None) -> Sequence[str]:
+        """Where a message may be: in the sessions of the episodes that were read, those that name it first."""
+        if cursor is None:
+            return ()
+        first = max(0, cursor - _REACH)
+        episodes = await self._episodes.after(first, cursor - first)
+        newest_first = [one for one in episodes if one.scope == scope][::-1]
+        ranked = sorted(newest_first, key=lambda episode: message not in _named(episode))
+        return list(dict.fromkeys(episode.session for episode in ranked))
+
+    async def _messages(self, key: str, span: Span) -> Sequence[Message]:
+        try:
+            return await self._sessions.between(key, [span])
+        except (StoreError, ValueError):  # no such session, or one that cannot be read
+            return ()
+
+
+def _named(episode: Episode) -> Iterator[str]:
+    yield from episode.messages
+    for fact in episode.facts:
+        yield from fact.messages
+
+
+def _own(messages: Sequence[Message], scope: Scope) -> Sequence[Message]:
+    """Those of the scope: in a chat that has changed hands, others may have spoken."""
+    scopes = {message.turn: message.scope for message in messages if message.scope}
+    return [message for message in messages if scopes.get(message.turn, scope.name) == scope.name]
+
+
+def _of_episode(episode: Episode, messages: Sequence[Message], claim: str) -> Sequence[QuotedMessage]:
+    places = {message.id: place for place, message in enumerate(messages)}
+    first, last = (places.get(name, -1) for name in episode.messages)
+    by_people = [one for one in messages[first : last + 1] if one.role == "user"] if 0 <= first <= last else []
+    if not by_people:
+        return [QuotedMessage("summary", episode.content, episode.timestamp, episode.session)]
+    words = content_words(claim)
+    best = sorted(by_people, key=lambda one: -len(words & content_words(one.content or "")))[:MOST_OF_EPISODE]
+    return [said for message in best for said in _said(episode.session, message)]
+
+
+def _said(session: str, message: Message) -> Iterator[QuotedMessage]:
+    """The speaker's own words, and behind them each text of others that came along."""
+    how, speaker = _HOW.get(message.role, "message"), _name(message.sender)
+    text = message.content or ""
+    if not (text or message.quotes):
+        text = ", ".join(as_name(file.name or file.path) for file in message.files)
+    if text or not message.quotes:
+        yield QuotedMessage(how, text, message.at, session, speaker)
+    for quote in message.quotes:
+        yield QuotedMessage(how, quote.text, message.at, session, speaker, quote.how, quote.by)
+
+
+def _name(sender: Sender | None) -> str:
+    return (sender.name or sender.id) if sender else ""
+
+
+# Where what is remembered comes from: the line, the version that brought it, and what that rests on.
+
 
 _ENOUGH = 0.5
 """The share of the words asked for that a line must hold."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MemoryLine:
     """A line of a memory file: where it stands, what it says, and its bytes in the file."""
 
     path: str
@@ -44,21 +185,21 @@ class Why:
     such a one that brought it back. `operation` is what the version says of the line, if anything.
     """
 
-    line: Line
-    entry: Entry | None
+    line: MemoryLine
+    entry: TimelineEntry | None
     testimony: Testimony
     operation: Operation | None = None
-    back: Entry | None = None
+    back: TimelineEntry | None = None
 
 
 class Provenance:
     """Answers for one scope at a time; whoever asks has made sure that the scope may be seen."""
 
-    def __init__(self, versions: VersionStore, witnesses: Witnesses) -> None:
+    def __init__(self, versions: VersionStore, witnesses: MessageLookup) -> None:
         self._versions = versions
         self._witnesses = witnesses
 
-    async def find(self, words: str, scope: Scope) -> Sequence[Line]:
+    async def find(self, words: str, scope: Scope) -> Sequence[MemoryLine]:
         """The lines that fit best, several if they fit alike; `words` may be a line's name. Raises VersionError."""
         is_own = owned(scope)
         files = await self._versions.files(Places(scope).within)
@@ -66,7 +207,7 @@ class Provenance:
         exact = [line for line in lines if words.strip() == line.name or compared(words) == compared(line.text)]
         return exact[:1] or _best(lines, words)
 
-    async def why(self, line: Line, scope: Scope) -> Why:
+    async def why(self, line: MemoryLine, scope: Scope) -> Why:
         """What is known about a line. Raises VersionError and StoreError."""
         await self._versions.commit_hand_edits()
         version = await self._versions.origin(line.path, line.raw)
@@ -83,14 +224,14 @@ class Provenance:
         testimony = await self._hear(entry, tuple(dict.fromkeys(names)), line, scope)
         return Why(line, entry, testimony, operation, back)
 
-    async def _hear(self, entry: Entry, names: Sequence[str], line: Line, scope: Scope) -> Testimony:
+    async def _hear(self, entry: TimelineEntry, names: Sequence[str], line: MemoryLine, scope: Scope) -> Testimony:
         commit = commits.parse(entry.version.message)
         if entry.kind == "remember" and names and commit and not commit.turn:
             session = names[0].rpartition("#")[0]
-            return Testimony([Said("command", bare(line.text), entry.version.at.isoformat(), session)], 0)
+            return Testimony([QuotedMessage("command", bare(line.text), entry.version.at.isoformat(), session)], 0)
         return await self._witnesses.hear(names, scope, line.text, commit.cursor if commit else None)
 
-    async def _before(self, back: Entry, line: Line, scope: Scope) -> Entry | None:
+    async def _before(self, back: TimelineEntry, line: MemoryLine, scope: Scope) -> TimelineEntry | None:
         """The version that had brought a line before it went and came back."""
         versions = await self._versions.log(within=[line.path])
         older = versions[[version.id for version in versions].index(back.version.id) + 1 :]
@@ -103,42 +244,42 @@ class Provenance:
         )
 
 
-def _brought(entry: Entry, diffs: Sequence[FileDiff], line: Line) -> bool:
+def _brought(entry: TimelineEntry, diffs: Sequence[FileDiff], line: MemoryLine) -> bool:
     if entry.operations:
         return any(one.file == line.path and _is_about(one, line) for one in entry.operations)
     brought = [text for diff in diffs if diff.path == line.path for text in lines_brought(diff.before, diff.after)]
     return compared(line.text) in map(compared, brought)
 
 
-def _is_about(operation: Operation, line: Line) -> bool:
+def _is_about(operation: Operation, line: MemoryLine) -> bool:
     """Whether an operation on the line's file may have brought it."""
     if operation.verb in ("write", "merge"):
         return True
     return _is_exactly(operation, line)
 
 
-def _is_exactly(operation: Operation, line: Line) -> bool:
+def _is_exactly(operation: Operation, line: MemoryLine) -> bool:
     return operation.verb in ("add", "replace") and compared(operation.text) == compared(line.text)
 
 
-def _lines(files: Mapping[str, bytes]) -> Iterator[Line]:
+def _lines(files: Mapping[str, bytes]) -> Iterator[MemoryLine]:
     for path, data in files.items():
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
             continue
         text = data.decode("utf-8", "surrogateescape")
         raw = lines_of(text)
         for number, said in facts_of(text):
-            yield Line(path, said, raw[number].rstrip("\r\n").encode("utf-8", "surrogateescape"))
+            yield MemoryLine(path, said, raw[number].rstrip("\r\n").encode("utf-8", "surrogateescape"))
 
 
-def _best(lines: Sequence[Line], words: str) -> Sequence[Line]:
+def _best(lines: Sequence[MemoryLine], words: str) -> Sequence[MemoryLine]:
     wanted = content_words(words)
     scores = [_score(line, wanted, words) for line in lines]
     best = max(scores, default=0.0)
     return [line for line, score in zip(lines, scores, strict=True) if score == best] if best >= _ENOUGH else []
 
 
-def _score(line: Line, wanted: set[str], words: str) -> float:
+def _score(line: MemoryLine, wanted: set[str], words: str) -> float:
     """The share of the words that the line holds, or its note's name; more if they stand there just so."""
     if not wanted:
         return 0.0

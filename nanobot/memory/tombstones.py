@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, get_args
 
-from nanobot.memory.alike import overlap
-from nanobot.memory.commits import Operation
+from nanobot.memory.changes import Operation
+from nanobot.nlp.words import overlap
 
 FOLDER = "memory/tombstones"
 """Relative to the workspace; those of all scopes lie here."""

@@ -6,15 +6,12 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from nanobot.authority import least
-from nanobot.memory.commits import Commit
-from nanobot.memory.facts import bare, told_by, without_speaker
-from nanobot.memory.index import without_index
-from nanobot.memory.keeping import Asked, Grounds, Keeping
-from nanobot.memory.markdown import without_comments
-from nanobot.memory.operations import operations
-from nanobot.memory.own_words import is_said
+from nanobot.memory.changes import ChangeEvidence, ChangeRequest, Commit, VersionedWriter
+from nanobot.memory.facts import bare, operations, told_by, without_speaker
+from nanobot.memory.markdown import without_comments, without_index
 from nanobot.memory.proposals import Proposals
-from nanobot.memory.secrets import refusal
+from nanobot.nlp.own_words import is_said
+from nanobot.nlp.secrets import refusal
 from nanobot.ports import Caller, Edit, Judgement, ReadFrontmatter
 from nanobot.text import canonical, decode, is_treacherous
 from nanobot.workspace import is_guarded, is_remembered, scope_of
@@ -28,7 +25,7 @@ MOST = 2_000_000
 class ToolChanges:
     """Judges each, and keeps it as a version that names the messages of its turn, or as a proposal."""
 
-    def __init__(self, keeping: Keeping, proposals: Proposals, read_frontmatter: ReadFrontmatter) -> None:
+    def __init__(self, keeping: VersionedWriter, proposals: Proposals, read_frontmatter: ReadFrontmatter) -> None:
         self._keeping = keeping
         self._proposals = proposals
         self._read_frontmatter = read_frontmatter
@@ -42,7 +39,7 @@ class ToolChanges:
         """
         if is_remembered(path) and (reason := await asyncio.to_thread(self._reason, path, edit)):
             return Judgement("refuse", reason)
-        grounds = await self._keeping.grounds(Asked.in_turn(caller))
+        grounds = await self._keeping.grounds(ChangeRequest.in_turn(caller))
         if grounds.others is None:
             return Judgement("write")
         if edit.after and decode(edit.after) is None:
@@ -52,7 +49,7 @@ class ToolChanges:
 
     async def propose(self, path: PurePosixPath, edit: Edit, caller: Caller) -> str:
         """Let a change wait for a yes; why that cannot be, "" if it is done. Raises StoreError."""
-        grounds = await self._keeping.grounds(Asked.in_turn(caller))
+        grounds = await self._keeping.grounds(ChangeRequest.in_turn(caller))
         origin = least(grounds.origin, *([grounds.others] if grounds.others else []))
         return await self._proposals.stage(path, edit, caller, origin, grounds.messages)
 
@@ -83,7 +80,7 @@ class ToolChanges:
 
     async def keep(self, path: PurePosixPath, edit: Edit, caller: Caller) -> bool:
         """Change a file, by its path in the workspace; False if that is left to the tool. See `Keeping.keep`."""
-        grounds = await self._keeping.grounds(Asked.in_turn(caller))
+        grounds = await self._keeping.grounds(ChangeRequest.in_turn(caller))
         done = "New" if edit.before is None else "Changed"
         commit = Commit(
             kind="tool",
@@ -96,7 +93,7 @@ class ToolChanges:
         return await self._keeping.keep({str(path): edit}, commit)
 
 
-def _only_brings(path: PurePosixPath, edit: Edit, grounds: Grounds) -> bool:
+def _only_brings(path: PurePosixPath, edit: Edit, grounds: ChangeEvidence) -> bool:
     """Whether all that a change does is to add lines that somebody has said, and to leave the others where they are."""
     old = iter(_raw_lines(edit.before))
     expected, brought = next(old, None), []
@@ -112,7 +109,7 @@ def _only_brings(path: PurePosixPath, edit: Edit, grounds: Grounds) -> bool:
     return all(_is_theirs(bare(line), grounds) for line in brought if re.search(r"\w", line))
 
 
-def _is_theirs(text: str, grounds: Grounds) -> bool:
+def _is_theirs(text: str, grounds: ChangeEvidence) -> bool:
     """Whether a line is what somebody has said, behind their name where it must stand there."""
     words = without_speaker(text) if grounds.speaker else text
     return (not grounds.speaker or text == told_by(grounds.speaker, words)) and is_said(words, grounds.own_words)

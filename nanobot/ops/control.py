@@ -5,9 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import msgspec
 
 from nanobot.errors import NanobotError
-from nanobot.ops.socket.client import connected
-from nanobot.ops.socket.server import Problem, Serve
-from nanobot.ops.socket.wire import Wire, WireError
+from nanobot.ops.socket import Serve, SocketProblem, SocketWire, WireError, connected
 from nanobot.workspace import Workspace
 
 Tell = Callable[[str], None]
@@ -29,7 +27,7 @@ class _Done(msgspec.Struct, tag=True):
     result: object
 
 
-_REPLY: msgspec.json.Decoder[_Line | _Done | Problem] = msgspec.json.Decoder(_Line | _Done | Problem)
+_REPLY: msgspec.json.Decoder[_Line | _Done | SocketProblem] = msgspec.json.Decoder(_Line | _Done | SocketProblem)
 
 
 def served(handlers: Mapping[str, Handler]) -> dict[str, Serve]:
@@ -41,11 +39,11 @@ class _Served:
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
 
-    async def serve(self, args: Sequence[str], wire: Wire) -> None:
+    async def serve(self, args: Sequence[str], wire: SocketWire) -> None:
         try:
             result = await self._handler(args, lambda text: wire.write(_Line(text)))
         except NanobotError as error:
-            wire.write(Problem(str(error)))
+            wire.write(SocketProblem(str(error)))
         else:
             wire.write(_Done(result))
 
@@ -66,7 +64,7 @@ async def ask(
                     tell(text)
                 case _Done(result):
                     return result
-                case Problem(text):
+                case SocketProblem(text):
                     raise ControlError(text)
     except WireError as error:
         raise ControlError(f"The gateway said something that cannot be understood: {error}") from error

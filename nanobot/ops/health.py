@@ -12,7 +12,7 @@ from nanobot.ports.gateway import GatewayState, LookAtGateway
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from nanobot.serving import HttpCall, ServerLimits
+    from nanobot.http import HttpCall, ServerLimits
 
 OK = 200
 NOT_OK = 503
@@ -48,7 +48,7 @@ class Health:
 
     async def run(self) -> None:
         """Serve until cancelled. Raises HealthError."""
-        from nanobot.serving import HttpServer  # a fifth of a second
+        from nanobot.http import HttpServer  # a fifth of a second
 
         server = HttpServer({("GET", "/health"): self._answer}, self._limits)
         try:

@@ -1,19 +1,23 @@
-"""Who may talk to the bot: what the configuration says, and what pairing added."""
+"""Who may talk to the bot: the configuration, pairing, and what is left of a right when a message has waited."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from nanobot.authority import Role
+from nanobot.aio import shielded
+from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.errors import PairingError
-from nanobot.messages import Address, Sender
-from nanobot.people import codes, links
-from nanobot.people.rows import row_of, without, without_names
+from nanobot.messages import Address, InboundMessage, Sender
+from nanobot.people import codes
+from nanobot.people.codes import row_of, without, without_names
 from nanobot.ports import Clock
-from nanobot.ports.people import Admitted, Asking, Book, Denied, Linking, Listening, Paired, PeopleStore
-from nanobot.uncancelled import to_the_end
+from nanobot.ports.people import AdmittedGroup, Book, Denied, Linking, Listening, Paired, PairingRequest, PeopleStore
+
+# Who may talk to the bot: what the configuration says, and what pairing added.
+
 
 DENIED = timedelta(days=1)
 """How long somebody who was denied gets no new code."""
@@ -71,16 +75,16 @@ class People:
         return self._book.people
 
     @property
-    def admitted(self) -> Sequence[Admitted]:
+    def admitted(self) -> Sequence[AdmittedGroup]:
         """The groups that owners let in, in the order of that."""
         return self._book.groups
 
     @property
-    def asking(self) -> Sequence[Asking]:
+    def asking(self) -> Sequence[PairingRequest]:
         """The strangers whose codes are valid, the oldest first."""
         return codes.waiting(self._book, self._clock.now())
 
-    def minutes_since(self, asking: Asking) -> int:
+    def minutes_since(self, asking: PairingRequest) -> int:
         """How long ago somebody was given their code."""
         return max(0, round((self._clock.now() - asking.until + codes.VALID).total_seconds() / 60))
 
@@ -131,7 +135,7 @@ class People:
                 named = (replace(each, name=sender.name) if each == person else each for each in self._book.people)
                 await self._write(replace(self._book, people=tuple(named)))
 
-    async def code_for(self, channel: str, sender: Sender, chat: str) -> Asking | None:
+    async def code_for(self, channel: str, sender: Sender, chat: str) -> PairingRequest | None:
         """A stranger's code: the one they have, or a new one. None if they were denied.
 
         Raises StoreError.
@@ -163,7 +167,7 @@ class People:
             await self._write(replace(self._book, people=people, asking=asking_still, wrong=()))
             return person
 
-    async def deny(self, code: str, by: str) -> Asking:
+    async def deny(self, code: str, by: str) -> PairingRequest:
         """Take a code back; whoever has it gets no other for a day. Raises PairingError, StoreError."""
         async with self._lock:
             asking = await self._find(code, by)
@@ -212,17 +216,17 @@ class People:
 
     def first(self, channel: str, user_id: str) -> tuple[str, str]:
         """Channel and id of whoever's memory this person shares: their own, unless they are linked."""
-        return links.first(self._book, (channel, user_id))
+        return codes.first(self._book, (channel, user_id))
 
     def everywhere(self, channel: str, user_id: str) -> Sequence[tuple[str, str]]:
         """Channel and id of this person wherever they are linked, those of `first` first."""
-        return links.linked(self._book, (channel, user_id))
+        return codes.linked(self._book, (channel, user_id))
 
     async def link_code(self, channel: str, user_id: str) -> Linking:
         """A code that joins whoever types it on another channel to this person. Raises PairingError, StoreError."""
         async with self._lock:
             self._check_member(channel, user_id)
-            book, linking = links.with_code(self._book, (channel, user_id), self._clock.now())
+            book, linking = codes.with_code(self._book, (channel, user_id), self._clock.now())
             await self._write(book)
             return linking
 
@@ -234,18 +238,18 @@ class People:
         async with self._lock:
             who, now = (channel, user_id), self._clock.now()
             self._check_member(channel, user_id)
-            linking = links.check(self._book, who, code, now)
+            linking = codes.check_link_code(self._book, who, code, now)
             if linking is None:
-                await self._write(links.with_wrong(self._book, who, now))
+                await self._write(codes.with_wrong(self._book, who, now))
                 raise PairingError("wrong_link")
             self._check_member(linking.channel, linking.id)
-            await self._write(links.joined(self._book, who, linking))
+            await self._write(codes.joined(self._book, who, linking))
             return self.first(channel, user_id)
 
     async def unlink(self, channel: str, user_id: str) -> None:
         """From now on this person has a memory of their own again. Raises PairingError, StoreError."""
         async with self._lock:
-            await self._write(links.parted(self._book, (channel, user_id)))
+            await self._write(codes.parted(self._book, (channel, user_id)))
 
     def _check_member(self, channel: str, user_id: str) -> None:
         if self.role(channel, user_id) is not Role.MEMBER:
@@ -256,7 +260,7 @@ class People:
     ) -> None:
         """Write a group down; what is not said stays as it is."""
         known = row_of(self._book.groups, at.channel, at.chat)
-        group = Admitted(
+        group = AdmittedGroup(
             channel=at.channel,
             id=at.chat,
             listening=listening,
@@ -280,7 +284,7 @@ class People:
     def _says(self, channel: str) -> Configured:
         return self._configured.get(channel) or Configured()
 
-    async def _find(self, code: str, by: str) -> Asking:
+    async def _find(self, code: str, by: str) -> PairingRequest:
         """The stranger with this code. Over chat, wrong codes are counted, and then none is looked at."""
         now = self._clock.now()
         if by != MACHINE and self.locked_until:
@@ -288,11 +292,11 @@ class People:
         asking = codes.find(self._book, code)
         if asking is None and by != MACHINE:
             await self._write(replace(self._book, wrong=(*self._book.wrong, now)))
-        return codes.check(asking, now)
+        return codes.check_pairing_code(asking, now)
 
     async def _write(self, book: Book) -> None:
         now = self._clock.now()
-        await to_the_end(self._replace(links.without_old(codes.without_old(book, now), now)))
+        await shielded(self._replace(codes.without_old_links(codes.without_old_codes(book, now), now)))
 
     async def _replace(self, book: Book) -> None:
         await self._store.write(book)
@@ -305,3 +309,40 @@ class People:
 
 def _standing(book: Book) -> object:
     return [(each.channel, each.id, each.role) for each in book.people], book.links
+
+
+# What somebody may do, and what is left of that when their message has waited.
+
+
+log = logging.getLogger(__name__)
+
+TERMINAL = "cli"
+"""The channel of the terminal: who types there is at the machine, and no list says who they are."""
+
+
+def authority_of(people: People, channel: str, user_id: str, role: Role, group: Scope | None) -> Authority:
+    """What somebody with this role may do, in a group's scope, or (None) alone with the bot."""
+    if role is Role.OWNER:
+        return Authority(role, group or Scope.owner(), Origin.OWNER)
+    return Authority(role, group or Scope.person(*people.first(channel, user_id)), Origin.PERSON)
+
+
+def as_of_now(people: People, message: InboundMessage) -> InboundMessage | None:
+    """A message that has waited, with the authority that its sender has by now; None if they may not talk.
+
+    Role and memory are those of now, whatever they were when it was written.
+    """
+    said, where, who = message.authority, message.address, message.sender.id
+    if where.channel == TERMINAL:
+        return message
+    role, group = people.role(where.channel, who), said.scope if said.scope.is_group else None
+    is_bot = said.origin is Origin.QUOTED or role is Role.GUEST
+    if is_bot:  # a bot is never more than a member of a group
+        role = Role.MEMBER if group and people.may_bot(where.channel, who) else Role.GUEST
+    if role is Role.GUEST:
+        log.info("%s: message %s is dropped: its sender may not talk any more", where.session_key, message.id)
+        return None
+    authority = authority_of(people, where.channel, who, role, group)
+    if said.origin is Origin.QUOTED:
+        authority = replace(authority, origin=Origin.QUOTED)
+    return message if authority == said else replace(message, authority=authority)

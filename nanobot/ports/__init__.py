@@ -1,13 +1,36 @@
 """The seams of nanobot: everything outside plugs in here."""
 
-from nanobot.ports.bus import Backlog, Bookmarks, Bus, Channel, Delivery, Outbox, Publish, Trouble
-from nanobot.ports.dreams import DreamBook, DreamRecord, SummaryFailure
-from nanobot.ports.episodes import Episode, Episodes, Fact
-from nanobot.ports.erasable import Erasable, Found, Meant, Piece, Transcripts
-from nanobot.ports.media import Media, Transcriber
-from nanobot.ports.memory import Document, Documents, Frontmatter, MemoryStore, ReadFrontmatter
-from nanobot.ports.models import LLM, Lacking, ModelInfo, Reply, Request, Stream, ToolSpec
-from nanobot.ports.proposals import Judgement, ProposalStore, ProposedChange
+from nanobot.ports.bus import Alert, Backlog, Bookmarks, Bus, Channel, Delivery, Outbox, Publish
+from nanobot.ports.erasable import Erasable, ErasedPiece, Meant, StoreFindings, Transcripts
+from nanobot.ports.memory import (
+    Documents,
+    DocumentText,
+    DreamBook,
+    DreamRecord,
+    Episode,
+    Episodes,
+    Fact,
+    Frontmatter,
+    Judgement,
+    MemoryStore,
+    ProposalStore,
+    ProposedChange,
+    ReadFrontmatter,
+    SummaryFailure,
+)
+from nanobot.ports.models import (
+    LLM,
+    Asker,
+    Caller,
+    Lacking,
+    ModelInfo,
+    Reply,
+    Request,
+    Stream,
+    Tool,
+    ToolResult,
+    ToolSpec,
+)
 from nanobot.ports.recall import (
     EVERYWHERE,
     Embedder,
@@ -21,7 +44,7 @@ from nanobot.ports.recall import (
     RecallIndex,
     RecallKeeper,
     Related,
-    Said,
+    SearchableText,
     Searching,
     Source,
     Within,
@@ -29,8 +52,7 @@ from nanobot.ports.recall import (
     WrittenText,
 )
 from nanobot.ports.schedule import Clock, Cron, Every, JobTimes, Schedule, When
-from nanobot.ports.sessions import SessionModels, SessionStore
-from nanobot.ports.tools import Asker, Caller, Tool, ToolResult
+from nanobot.ports.sessions import Media, SessionModels, SessionStore, Transcriber
 from nanobot.ports.versions import (
     Author,
     Describe,
@@ -47,6 +69,7 @@ from nanobot.ports.versions import (
 __all__ = [
     "EVERYWHERE",
     "LLM",
+    "Alert",
     "Asker",
     "Author",
     "Backlog",
@@ -58,7 +81,7 @@ __all__ = [
     "Cron",
     "Delivery",
     "Describe",
-    "Document",
+    "DocumentText",
     "Documents",
     "DreamBook",
     "DreamRecord",
@@ -67,11 +90,11 @@ __all__ = [
     "Episode",
     "Episodes",
     "Erasable",
+    "ErasedPiece",
     "Every",
     "Extent",
     "Fact",
     "FileDiff",
-    "Found",
     "Frontmatter",
     "HandEdits",
     "Hit",
@@ -86,7 +109,6 @@ __all__ = [
     "OpenRecall",
     "Outbox",
     "Owned",
-    "Piece",
     "Plan",
     "ProposalStore",
     "ProposedChange",
@@ -100,13 +122,14 @@ __all__ = [
     "Related",
     "Reply",
     "Request",
-    "Said",
     "Schedule",
+    "SearchableText",
     "Searching",
     "SessionModels",
     "SessionStore",
     "Shape",
     "Source",
+    "StoreFindings",
     "Stream",
     "SummaryFailure",
     "Tool",
@@ -114,7 +137,6 @@ __all__ = [
     "ToolSpec",
     "Transcriber",
     "Transcripts",
-    "Trouble",
     "Version",
     "VersionStore",
     "When",

@@ -1,4 +1,4 @@
-"""Where people talk, and what carries it to the bot and back."""
+"""The bus port: where people talk, and what carries messages in and out."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -167,7 +167,7 @@ class Bookmarks(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
+class Alert:
     """Something for the owner to know: what could not be delivered, or not be answered. It holds no text of it.
 
     kind           id is that of
@@ -206,4 +206,4 @@ class Backlog:
     being_answered: int
     waiting_out: Mapping[str, int]
     oldest: float
-    troubles: Sequence[Trouble]
+    troubles: Sequence[Alert]

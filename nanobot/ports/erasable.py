@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from nanobot.forgotten import Traces, plain
 from nanobot.i18n import Language
 from nanobot.messages import Address
-from nanobot.ports.episodes import Episode
+from nanobot.nlp.matcher import Traces, plain
+from nanobot.ports.memory import Episode
 from nanobot.transcript import Message
 
 
@@ -84,7 +84,7 @@ class Meant:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ErasedPiece:
     """One of the things that go, for people: where it stands, a file, `file:line` or a conversation; and how it begins.
 
     `is_past`: it stands only in older versions of the file. `is_own`: in a file that people write, so that it is to be
@@ -98,14 +98,14 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StoreFindings:
     """What a store holds of it: how many things, and some of them.
 
     `left` names, as `path:line`, what is not for the program to change.
     """
 
     count: int = 0
-    shown: Sequence[Piece] = ()
+    shown: Sequence[ErasedPiece] = ()
     left: Sequence[str] = ()
 
 
@@ -121,7 +121,7 @@ class Erasable(Protocol):
         """Whether it keeps this file."""
         ...
 
-    async def find(self, meant: Meant) -> Found:
+    async def find(self, meant: Meant) -> StoreFindings:
         """What would go. Changes nothing. Raises StoreError."""
         ...
 
@@ -161,7 +161,7 @@ class Order:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class ErasureQuestion:
     """What was shown to somebody and waits for their yes, until then (RFC 3339).
 
     `token` names it. `kind` and `value` are what was asked for, `scopes` whose memory is meant. `by` is who may say
@@ -178,15 +178,15 @@ class Question:
     number: int = 0
 
 
-class Questions(Protocol):
+class ErasureQuestions(Protocol):
     """Keeps what waits for a yes, over a restart, too. All methods raise StoreError."""
 
-    async def read(self) -> Sequence[Question]: ...
+    async def read(self) -> Sequence[ErasureQuestion]: ...
 
-    async def write(self, questions: Sequence[Question]) -> None: ...
+    async def write(self, questions: Sequence[ErasureQuestion]) -> None: ...
 
 
-class Journal(Protocol):
+class ErasureJournal(Protocol):
     """Keeps the one order that is being carried out. All methods raise StoreError."""
 
     async def read(self) -> Order | None: ...

@@ -1,11 +1,17 @@
-"""Chat models: what they are asked, and what they answer."""
+"""The ports of chat models and tools: requests, replies, when background work may ask, what a model may do."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from nanobot.authority import Authority, Origin
 from nanobot.errors import LLMErrorKind
+from nanobot.i18n import Language
+from nanobot.messages import Address, Attachment, Button
 from nanobot.transcript import Message, ToolCall, Usage
+
+# Chat models: what they are asked, and what they answer.
+
 
 Lacking = Literal["tools", "pictures"]
 
@@ -114,4 +120,96 @@ class LLM(Protocol):
 
     async def complete(self, request: Request, stream: Stream) -> Reply:
         """Ask once, with retries inside. Raises LLMError; a Reply has text or tool calls, never neither."""
+        ...
+
+
+# When the bot's own work may ask a model, while nobody watches the answer grow.
+
+
+Ask = Callable[[], Awaitable[Reply]]
+"""Asks, and may be given up: then it is called anew."""
+
+
+class Slot(Protocol):
+    """Lets work ask a model at a time that suits."""
+
+    async def __call__(self, model: ModelInfo, ask: Ask) -> Reply:
+        """What the model answers. Raises what `ask` raises."""
+        ...
+
+
+async def at_once(model: ModelInfo, ask: Ask) -> Reply:
+    """The slot of work that somebody waits for."""
+    del model
+    return await ask()
+
+
+class Quiet:
+    """For what a model is asked when no person waits for the words."""
+
+    def text(self, delta: str) -> None: ...
+
+    def restart(self) -> None: ...
+
+    def waiting(self, seconds: float, kind: LLMErrorKind) -> None: ...
+
+    def fallback(self, preset: str, kind: LLMErrorKind) -> None: ...
+
+    def lacks(self, preset: str, what: Lacking) -> None: ...
+
+
+# What the model may do, and who is asked whether it may.
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """On whose behalf a tool runs: where, with what authority, in which turn, in which language they read.
+
+    `person` is the id of whoever caused the turn, as in Sender.id; "" for nobody in particular, whose questions
+    only an owner answers.
+    """
+
+    address: Address
+    authority: Authority
+    turn: str
+    language: Language
+    person: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What the model reads; origin says how far the text can be trusted; files are shown to models that see.
+
+    `printed` is for the person: what a command printed, as far as somebody would look through it.
+    """
+
+    text: str
+    origin: Origin = Origin.TOOL
+    files: Sequence[Attachment] = ()
+    printed: str = ""
+
+
+class Tool(Protocol):
+    """Something the model may do."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    def describe(self, arguments: Mapping[str, object], language: Language) -> str:
+        """What this call is about to do, in a few words of their language, for a person: "read notes.md"."""
+        ...
+
+    async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
+        """Do it. Raises ToolError with a text that helps the model to do better."""
+        ...
+
+
+class Asker(Protocol):
+    """Puts a question to the person on whose behalf something is done, with buttons."""
+
+    async def ask(self, caller: Caller, question: str, choices: Sequence[Button]) -> str:
+        """Ask where the caller is; the value of the button that they, or an owner there, chose.
+
+        Waits as long as it takes; cancel it to withdraw the question.
+        """
         ...

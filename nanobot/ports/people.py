@@ -30,7 +30,7 @@ class Paired:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Admitted:
+class AdmittedGroup:
     """A group that an owner let in. `keeps_all`: also what is not said to the bot there is kept."""
 
     channel: str
@@ -43,7 +43,7 @@ class Admitted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class PairingRequest:
     """A stranger who was given a code, which is valid until `until`.
 
     Of them nothing else is kept but the `name` under which they asked (shown, never trusted), as long as the code.
@@ -67,7 +67,7 @@ class Denied:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class PersonLink:
     """This id on this channel is the same person as the first one, whose memory they share."""
 
     channel: str
@@ -100,11 +100,11 @@ class Book:
     """All of it. `wrong` are the times at which wrong codes were tried."""
 
     people: tuple[Paired, ...] = ()
-    groups: tuple[Admitted, ...] = ()
-    asking: tuple[Asking, ...] = ()
+    groups: tuple[AdmittedGroup, ...] = ()
+    asking: tuple[PairingRequest, ...] = ()
     denied: tuple[Denied, ...] = ()
     wrong: tuple[datetime, ...] = ()
-    links: tuple[Link, ...] = ()
+    links: tuple[PersonLink, ...] = ()
     linking: tuple[Linking, ...] = ()
     wrong_links: tuple[WrongLink, ...] = ()
 

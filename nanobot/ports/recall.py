@@ -12,7 +12,7 @@ Source = Literal["session", "quote", "episode", "note", "memory"]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SearchableText:
     """One searchable text.
 
     `key` is the index's own number, `file` where the text stands, relative to the workspace, `position` its
@@ -127,7 +127,7 @@ class RecallIndex(Protocol):
         """Keys of what was said there and then, the latest first."""
         ...
 
-    def passages(self, keys: Sequence[int], reach: int) -> Sequence[Said]:
+    def passages(self, keys: Sequence[int], reach: int) -> Sequence[SearchableText]:
         """These texts with so many neighbours of their own scope on each side, in the order of file and position."""
         ...
 
@@ -184,9 +184,9 @@ class Hit:
     `is_beside`: it holds nothing of what was asked for, but stands beside what does.
     """
 
-    said: Said
+    said: SearchableText
     score: float
-    around: Sequence[Said] = ()
+    around: Sequence[SearchableText] = ()
     related: Sequence[Related] = ()
     is_beside: bool = False
 

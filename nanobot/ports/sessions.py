@@ -1,9 +1,14 @@
-"""Where conversations are kept."""
+"""The ports of conversations and of the files that people send."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncIterable, Collection, Sequence
+from pathlib import Path
 from typing import Protocol
 
+from nanobot.authority import Scope
+from nanobot.messages import Attachment
 from nanobot.transcript import Line, Message, Owed, Session, SessionInfo, Span
+
+# Where conversations are kept.
 
 
 class SessionStore(Protocol):
@@ -64,4 +69,30 @@ class SessionModels(Protocol):
 
     async def set(self, key: str, preset: str | None) -> None:
         """Remember the choice; None forgets it."""
+        ...
+
+
+# Files that people send.
+
+
+class Media(Protocol):
+    """Where files that people send are kept, each in the folder of its scope."""
+
+    async def save(self, scope: Scope, name: str, mime: str, content: AsyncIterable[bytes]) -> Attachment:
+        """Keep a file, durably, under a name of its own that resembles `name`; a broken one leaves nothing.
+
+        Raises StoreError.
+        """
+        ...
+
+    def path(self, file: Attachment) -> Path:
+        """Where it lies on this machine."""
+        ...
+
+
+class Transcriber(Protocol):
+    """Turns speech into text."""
+
+    async def transcribe(self, path: Path, mime: str) -> str:
+        """What is said in a file; "" if nothing is. Raises LLMError."""
         ...

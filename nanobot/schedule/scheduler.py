@@ -1,21 +1,109 @@
-"""Runs the program's own jobs."""
+"""The scheduler: the clock, the program's own jobs, and when each begins next."""
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import cached_property, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from nanobot.errors import StoreError
-from nanobot.ports import Clock, Cron, JobTimes, When
-from nanobot.schedule.triggers import check, next_time
+from nanobot.errors import ConfigError, StoreError
+from nanobot.ports import Clock, Cron, Every, JobTimes, When
 
 if TYPE_CHECKING:
     from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
+
+# The machine's clock.
+
+
 log = logging.getLogger(__name__)
+
+
+class SystemClock:
+    """Real time, told in one zone. `now().tzinfo` is that zone, not what it is off by today: other days differ."""
+
+    def __init__(self, zone: tzinfo | None = None) -> None:
+        """`zone` is the person's time zone; without one the machine's is used."""
+        self._told = zone
+
+    def now(self) -> datetime:
+        return datetime.now().astimezone(self._zone)
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    @cached_property
+    def _zone(self) -> tzinfo | None:
+        if self._told is not None:
+            return self._told
+        from tzlocal import get_localzone
+
+        try:
+            return get_localzone()
+        except (KeyError, ValueError, OSError) as error:  # a TZ such as EST5EDT4, a broken /etc/localtime
+            log.warning("The machine's time zone has no name that is known: %s; set `timezone` in config.yaml", error)
+            return None if time.timezone or time.daylight else UTC  # what the C library does not know, it tells so
+
+
+# When a job begins next.
+
+
+_NAMED = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+
+
+def check(when: When) -> None:
+    """Raises ConfigError for a rule that cannot be read, or never comes true."""
+    if isinstance(when, Cron):
+        _after(when.rule, datetime(2026, 1, 1, tzinfo=UTC))
+
+
+def next_time(when: When, last: datetime | None, now: datetime, zone: tzinfo) -> datetime:
+    """When a job begins next, given when it last began; a moment that is past means at once.
+
+    One that never ran begins at once if it runs every so often, and at the next moment of its rule otherwise.
+    """
+    now = now.astimezone(UTC)  # in one zone Python compares what the clocks show, and they show one hour twice
+    last = last.astimezone(UTC) if last is not None else None
+    if isinstance(when, Every):
+        if last is None or last > now:  # a clock that was set back must not silence a job
+            return now
+        return last + timedelta(seconds=when.seconds)
+    begun = last if last is not None and last <= now else now
+    return _after(when.rule, begun.astimezone(zone)).astimezone(UTC)
+
+
+@lru_cache(maxsize=64)
+def _after(rule: str, moment: datetime) -> datetime:
+    from cronsim import CronSim, CronSimError  # 5 ms to import: only who has a rule pays for it
+
+    fields = _NAMED.get(rule.strip().lower(), rule)
+    if len(fields.split()) != 5:  # it knows seconds as a sixth; people would take them for minutes
+        raise ConfigError(f'"{rule}" is no rule of five fields, such as "30 3 * * *".')
+    try:
+        return next(CronSim(fields, moment))
+    except CronSimError as error:
+        raise ConfigError(f'"{rule}" cannot be read as in a crontab: {error}.') from error
+    except StopIteration:
+        raise ConfigError(f'"{rule}" never comes true.') from None
+
+
+# Runs the program's own jobs.
+
 
 _TIMERS = "apscheduler.schedulers.asyncio"
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from nanobot.store.private import Stamp as Stamp  # part of what `append` returns
 from nanobot.store.private import private_folder, sync, sync_folder
-from nanobot.store.stamp import Stamp as Stamp  # part of what `append` returns
 from nanobot.workspace import PRIVATE_FILE
 
 _FIRST_BLOCK = 64 * 1024  # bytes; each further one is twice as large …

@@ -7,13 +7,44 @@ import re
 import secrets
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from nanobot.errors import StoreError
 from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, set_mode
+
+# How a file looked from outside when it was last met.
+
+
+_TICK_NS = 20_000_000  # file times move in ticks, of 10 ms at worst on Linux and macOS
+
+
+class Stamp(NamedTuple):
+    """What tells one state of a file from another without reading it."""
+
+    mtime_ns: int
+    size: int
+    inode: int
+
+    @classmethod
+    def of(cls, info: os.stat_result) -> "Stamp":
+        return cls(info.st_mtime_ns, info.st_size, info.st_ino)
+
+    @classmethod
+    def at(cls, path: Path) -> "Stamp | None":
+        """None if there is no such file."""
+        try:
+            return cls.of(path.stat())
+        except FileNotFoundError:
+            return None
+
+    def is_settled(self, at_ns: int) -> bool:
+        """Whether a change made after `at_ns` is bound to show: a file just written may keep its time once more."""
+        return at_ns - self.mtime_ns > _TICK_NS
+
 
 _TRIES = 5
 _PAUSE = 0.05  # seconds; a virus scanner or an indexer lets go of a file after about that long
@@ -258,3 +289,33 @@ def _is_alive(pid: int, random: str) -> bool:
     except (PermissionError, OverflowError):
         return True
     return True
+
+
+# A file that another one takes the place of, whole or not at all.
+
+
+@contextmanager
+def swapped(path: Path) -> Iterator[GrowingFile]:
+    """What is written takes the place of the file at the end, durably; if anything is raised, nothing has changed."""
+    file = GrowingFile(path)
+    try:
+        yield file
+        file.keep()
+    finally:
+        file.close()
+
+
+def put(path: Path, data: bytes) -> None:
+    """The same for a small file; one in which nothing is left goes. Raises OSError."""
+    if data.strip():
+        with swapped(path) as file:
+            file.write(data)
+    else:
+        remove(path)
+
+
+def remove(path: Path) -> None:
+    """Delete a file, durably, if it is there. Raises OSError."""
+    if path.is_file() or path.is_symlink():
+        path.unlink(missing_ok=True)
+        sync_folder(path.parent)

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from nanobot import text as shown
 from nanobot.authority import Role, Scope
 from nanobot.i18n import Language, say
 from nanobot.messages import Button
 from nanobot.ports import Asker, Caller
 from nanobot.text import escaped
-from nanobot.tools import shown
 
 MOST = 30_000
 """Characters that a person can be asked about."""

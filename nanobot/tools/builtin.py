@@ -5,13 +5,12 @@ from collections.abc import Sequence
 
 from nanobot.ports import Tool
 from nanobot.tools.approval import Approval
-from nanobot.tools.disk import Disk
 from nanobot.tools.files import ReadFile
-from nanobot.tools.paths import Sandbox
+from nanobot.tools.output import Mask, Spill, nothing_hidden
+from nanobot.tools.paths import Disk, Sandbox
 from nanobot.tools.search import FindFiles, Grep, ListDir
-from nanobot.tools.shell import Exec, ExecPolicy
-from nanobot.tools.spill import Mask, Spill, nothing_hidden
-from nanobot.tools.writing import NOTHING_MORE, EditFile, Remembering, WriteFile, Writer
+from nanobot.tools.shell import ExecPolicy, ExecTool
+from nanobot.tools.writing import NOTHING_MORE, EditFile, FileWriter, Remembering, WriteFile
 
 
 def builtin_tools(
@@ -35,7 +34,7 @@ def builtin_tools(
     """
     disk = Disk(sandbox, file_lock)
     spill = Spill(sandbox.workspace, disk, mask=mask)
-    writer = Writer(disk, approval, remembering)
+    writer = FileWriter(disk, approval, remembering)
     tools: list[Tool] = [
         ReadFile(disk, remembering.staged, mask=mask),
         WriteFile(writer),
@@ -45,5 +44,5 @@ def builtin_tools(
         Grep(disk, spill),
     ]
     if exec_policy:
-        tools.append(Exec(exec_policy, disk, spill, approval, sandbox.workspace.state))
+        tools.append(ExecTool(exec_policy, disk, spill, approval, sandbox.workspace.state))
     return tools

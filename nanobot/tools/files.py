@@ -1,4 +1,4 @@
-"""Reading files."""
+"""Reading files, and looking around: what is in a folder, where a file is, where a text stands."""
 
 import asyncio
 from collections.abc import Mapping
@@ -7,16 +7,16 @@ from typing import Annotated
 
 import msgspec
 
+from nanobot import text as shown
 from nanobot.authority import Authority, Origin
 from nanobot.errors import ToolError
 from nanobot.i18n import Language, say
 from nanobot.messages import Attachment
 from nanobot.ports import Caller, Edit, ToolResult, ToolSpec
 from nanobot.text import Text, decode
-from nanobot.tools import schema, shown
-from nanobot.tools.disk import Disk
-from nanobot.tools.paths import Place
-from nanobot.tools.spill import HIDDEN, MAX_RESULT, Mask, nothing_hidden
+from nanobot.tools import schema
+from nanobot.tools.output import HIDDEN, MAX_RESULT, Mask, nothing_hidden
+from nanobot.tools.paths import Disk, ToolPath
 from nanobot.tools.writing import StagedBy, as_staged, nothing_staged
 
 _PICTURES = (
@@ -93,7 +93,7 @@ def _picture_type(data: bytes) -> str | None:
     return next((mime for signature, mime in _PICTURES if data.startswith(signature)), None)
 
 
-def _picture(place: Place, mime: str, size: int) -> ToolResult:
+def _picture(place: ToolPath, mime: str, size: int) -> ToolResult:
     path = str(place.inside if place.in_workspace else place.path)
     return ToolResult(
         f"{place.name} is a picture ({mime}, {size:,} bytes). It comes with this result, for models that see.",

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
+from nanobot.aio import shielded
 from nanobot.ids import new_id
-from nanobot.uncancelled import to_the_end
 from nanobot.workspace import PRIVATE_FILE
 
 MARK = "STARTED_BY_NANOBOT"
@@ -216,7 +216,7 @@ async def _start(words: Sequence[str], folder: Path, environment: Mapping[str, s
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
-        await to_the_end(_kill_when_started(starting))
+        await shielded(_kill_when_started(starting))
         raise
 
 
@@ -238,7 +238,7 @@ async def _end(process: Process, collecting: asyncio.Task[None]) -> bool:
                     await asyncio.wait([collecting])
     finally:
         _signal(process.pid, signal.SIGKILL)
-        await to_the_end(process.wait())
+        await shielded(process.wait())
     return anybody
 
 

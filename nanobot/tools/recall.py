@@ -5,13 +5,14 @@ from typing import Annotated
 
 import msgspec
 
+from nanobot import text as shown
 from nanobot.authority import Origin, Scope, least
 from nanobot.errors import StoreError, ToolError
 from nanobot.i18n import Language, say
-from nanobot.ports import Caller, Hit, Said, Searching, ToolResult, ToolSpec
+from nanobot.ports import Caller, Hit, SearchableText, Searching, ToolResult, ToolSpec
 from nanobot.text import as_speaker
-from nanobot.tools import schema, shown
-from nanobot.tools.spill import HIDDEN, Mask, nothing_hidden
+from nanobot.tools import schema
+from nanobot.tools.output import HIDDEN, Mask, nothing_hidden
 
 MOST = 20
 """Results of one search at most."""
@@ -29,7 +30,7 @@ class RecallArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=MOST, description="How many results at most")] = 6
 
 
-class Recall:
+class RecallTool:
     """Finds messages, summaries, notes and remembered lines that the caller may see."""
 
     spec = ToolSpec(
@@ -72,7 +73,7 @@ def _rows(hits: Sequence[Hit], mask: Mask) -> str:
     return "\n\n".join(_told(number, hit, mask) for number, hit in enumerate(hits, 1))
 
 
-def _origin(said: Said, scope: Scope) -> Origin:
+def _origin(said: SearchableText, scope: Scope) -> Origin:
     """How far a text can be trusted: what a file of memory holds was let in there; a group's words are anybody's."""
     if said.is_kept:
         return Origin.OWNER
@@ -94,17 +95,17 @@ def _told(number: int, hit: Hit, mask: Mask) -> str:
     return "\n".join(rows)
 
 
-def _beside(hit: Hit, *, before: bool) -> Sequence[Said]:
+def _beside(hit: Hit, *, before: bool) -> Sequence[SearchableText]:
     return [near for near in hit.around if (near.position < hit.said.position) == before]
 
 
-def _where(said: Said) -> str:
+def _where(said: SearchableText) -> str:
     if said.source == "episode":
         return f"summary {said.message} of {said.session}"
     return said.file if said.source in ("note", "memory") else f"in {said.session}"
 
 
-def _who(said: Said) -> str:
+def _who(said: SearchableText) -> str:
     if said.source == "quote":
         return f"passed on, written by {as_speaker(said.speaker) or 'somebody else'}"
     if said.source != "session":

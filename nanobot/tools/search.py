@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
+from nanobot import text as shown
 from nanobot.authority import Authority
 from nanobot.errors import ToolError
 from nanobot.i18n import Language, say
 from nanobot.ports import Caller, ToolResult, ToolSpec
 from nanobot.text import decode
-from nanobot.tools import schema, shown
-from nanobot.tools.disk import Disk, Entry
-from nanobot.tools.paths import Place
-from nanobot.tools.spill import HIDDEN, Mask, Spill
+from nanobot.tools import schema
+from nanobot.tools.output import HIDDEN, Mask, Spill
+from nanobot.tools.paths import Disk, FolderEntry, ToolPath
 
 if TYPE_CHECKING:
     from re2 import Pattern
@@ -78,10 +78,10 @@ class Search:
     def seconds_left(self) -> float:
         return 0.0 if self._withdrawn else self._until - time.monotonic()
 
-    def locate(self, path: str) -> Place:
+    def locate(self, path: str) -> ToolPath:
         return self.disk.sandbox.locate(path, self._authority)
 
-    def files(self, start: Place, pattern: str) -> Iterator[Place]:
+    def files(self, start: ToolPath, pattern: str) -> Iterator[ToolPath]:
         """The files below a folder that match, in order; or the one file."""
         if not self.disk.is_folder(start):
             yield start
@@ -91,14 +91,14 @@ class Search:
             if entry.kind == "file" and matches(inside, pattern):
                 yield place
 
-    def entries(self, folder: Place) -> Iterator[Entry]:
+    def entries(self, folder: ToolPath) -> Iterator[FolderEntry]:
         """What is in a folder, as far as it may be seen."""
         sandbox = self.disk.sandbox
         for entry in self.disk.entries(folder):
             if sandbox.may_see(sandbox.child(folder, entry.name), self._authority):
                 yield entry
 
-    def _walk(self, start: Place) -> Iterator[tuple[Place, Entry]]:
+    def _walk(self, start: ToolPath) -> Iterator[tuple[ToolPath, FolderEntry]]:
         unreadable: list[str] = []
         for found in self.disk.walk(start, lambda place: self.disk.sandbox.may_see(place, self._authority), unreadable):
             if self.seconds_left <= 0:
@@ -200,7 +200,7 @@ class Grep:
         return ToolResult(await self._spill.fit(text, caller.authority.scope, "grep"))
 
 
-def _shown(entry: Entry) -> str:
+def _shown(entry: FolderEntry) -> str:
     name = shown.name(entry.name)
     return {"folder": f"{name}/", "file": f"{name}  {entry.size:,} bytes", "link": f"{name}  (a link)"}.get(
         entry.kind, f"{name}  (a device or a pipe)"
@@ -241,7 +241,7 @@ def _complaint(error: Exception) -> str:
     return f"it is not a regular expression, {said}"
 
 
-def _matching_lines(search: Search, places: Iterable[Place], pattern: "Pattern", mask: Mask) -> Iterator[str]:
+def _matching_lines(search: Search, places: Iterable[ToolPath], pattern: "Pattern", mask: Mask) -> Iterator[str]:
     """Yield the lines as they may be seen: what is masked is not cut in two, and cannot be guessed bit by bit."""
     skipped, is_hidden = 0, False
     for place in places:

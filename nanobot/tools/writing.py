@@ -1,26 +1,136 @@
-"""Writing and editing files."""
+"""Writing and editing files; exact text is replaced, and where it does not match, the reason is told."""
 
 import asyncio
 import re
+from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import unified_diff
+from difflib import get_close_matches, unified_diff
 from functools import partial
+from heapq import nlargest
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Annotated, TypeVar
 
 import msgspec
 
+from nanobot import text as shown
 from nanobot.authority import Authority, Role
 from nanobot.errors import ToolError, VersionError
 from nanobot.i18n import Language, say
 from nanobot.ports import Caller, Edit, Judgement, ToolResult, ToolSpec
-from nanobot.text import Text, decode, escaped
-from nanobot.tools import schema, shown
+from nanobot.text import Text, decode, escaped, one_line
+from nanobot.tools import schema
 from nanobot.tools.approval import MOST, Approval, ApprovalRequest, ShownText
-from nanobot.tools.disk import MAX_FILE, Disk, changed_meanwhile
-from nanobot.tools.edit import replace
-from nanobot.tools.paths import Place
+from nanobot.tools.paths import MAX_FILE, Disk, ToolPath, changed_meanwhile
+
+# Replacing exact text, and saying why it did not match.
+
+
+_EDIT_COMPARED = 5_000  # lines looked at for a near miss
+_JUDGED = 20  # of them that are compared letter by letter, which is slow
+
+
+def replace(content: str, old: str, new: str, *, everywhere: bool, newline: str) -> tuple[str, list[int]]:
+    """The content with `new` for `old`, and the lines where it stood.
+
+    Both kinds of line ends match each other; those of `new` become `newline`.
+    Raises ToolError with the reason if `old` is not there, or there more than once and not meant everywhere.
+    """
+    old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+    if not old:
+        raise ToolError("old_text is empty. Give the text to replace; write_file makes new files.")
+    if old == new:
+        raise ToolError("old_text and new_text are the same, there is nothing to change.")
+    found = _places(content, old)
+    if not found:
+        raise ToolError(_why_not(content, old))
+    lines = [content.count("\n", 0, start) + 1 for start, _ in found[:20]]
+    if len(found) > 1 and not everywhere:
+        places = ", ".join(map(str, lines)) + (", …" if len(found) > len(lines) else "")
+        raise ToolError(
+            f"old_text stands there {len(found)} times (lines {places}). "
+            "Add lines around it until it is the only one, or set everywhere to true."
+        )
+    pieces, end = [], 0
+    for start, stop in found:
+        pieces += [content[end:start], new.replace("\n", newline)]
+        end = stop
+    return "".join([*pieces, content[end:]]), lines
+
+
+def _places(content: str, old: str) -> list[tuple[int, int]]:
+    """Where a text stands, by either kind of line end; in linear time, whatever the text."""
+    plain = content.replace("\r\n", "\n")
+    shorter = [match.start() - number for number, match in enumerate(re.finditer("\r\n", content))]  # in `plain`
+    found, at = [], plain.find(old)
+    while at >= 0:
+        end = at + len(old)
+        found.append((at + bisect_left(shorter, at), end + bisect_left(shorter, end)))
+        at = plain.find(old, end)
+    return found
+
+
+def _why_not(content: str, old: str) -> str:
+    lines = content.replace("\r\n", "\n").split("\n")
+    wanted = old.strip("\n").split("\n")
+    return (
+        _differs_in(lines, wanted, "white space", lambda line: "".join(line.split()))
+        or _differs_in(lines, wanted, "capital letters", str.casefold)
+        or _nearest(lines, wanted)
+    )
+
+
+def _differs_in(lines: list[str], wanted: list[str], what: str, alike: Callable[[str], str]) -> str | None:
+    """A sentence if the text is there but for one kind of difference."""
+    have, want = ("\n".join(["", *map(alike, some), ""]) for some in (lines, wanted))
+    at = have.find(want) if want.strip() else -1
+    if at < 0:
+        return None
+    number = have.count("\n", 0, at)
+    pairs = zip(lines[number:], wanted, strict=False)
+    offset, (line, asked) = next(
+        ((offset, pair) for offset, pair in enumerate(pairs) if pair[0] != pair[1]),
+        (0, (lines[number], wanted[0])),
+    )
+    return (
+        f"old_text is not there, but line {number + offset + 1} differs from it only in {what}: "
+        f"the file has {line[:200]!r}, old_text has {asked[:200]!r}."
+    )
+
+
+def _nearest(lines: list[str], wanted: list[str]) -> str:
+    """What comes closest to the most telling line of the text."""
+    key = max(wanted, key=lambda line: len(line.strip()))
+    if key in lines:
+        return (
+            f"old_text is not there. Line {lines.index(key) + 1} of the file, {one_line(key)!r}, is as in old_text, "
+            "but the lines around it are not. Read them again."
+        )
+    words = set(re.findall(r"\w+", key))
+    some = lines if len(lines) <= _EDIT_COMPARED else [line for line in lines if words & set(re.findall(r"\w+", line))]
+    pairs = _pairs(key[:500])
+    likely = nlargest(
+        _JUDGED, (line[:500] for line in some[:_EDIT_COMPARED]), key=lambda line: _share(_pairs(line), pairs)
+    )
+    near = get_close_matches(key[:500], likely, n=1)
+    if not near:
+        return "old_text is not there, nor anything like it. Read the file again."
+    number = next(number for number, line in enumerate(lines, 1) if line[:500] == near[0])
+    return f"old_text is not there. Nearest is line {number}: {near[0][:200]!r}. Read it again and copy it exactly."
+
+
+def _pairs(line: str) -> frozenset[str]:
+    """The letters of a line, two by two."""
+    return frozenset(map("".join, pairwise(line)))
+
+
+def _share(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / (len(one | other) or 1)
+
+
+# Writing and editing files.
+
 
 Judge = Callable[[PurePosixPath, Edit, Caller], Awaitable[Judgement]]
 """Reads a change of a file that prompts carry, by its path in the workspace; says whether it may be made."""
@@ -48,7 +158,7 @@ _COMPARED = 1_000  # lines that are compared with each other: the time for that 
 _NOT_TEXT = "{name} is not a text file, it cannot be edited."
 
 
-def as_staged(place: Place, staged: Mapping[str, Edit], read: Callable[[Place], T]) -> bytes | T:
+def as_staged(place: ToolPath, staged: Mapping[str, Edit], read: Callable[[ToolPath], T]) -> bytes | T:
     """Return a file as the turn has proposed it, be it empty; without a proposal, what `read` gives."""
     proposed = staged[str(place.inside)].after if place.is_in(staged) else None
     return read(place) if proposed is None else proposed
@@ -85,10 +195,10 @@ class EditArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class FileDraft:
     """A change that has not been made yet; `done` is what the model reads once it has."""
 
-    place: Place
+    place: ToolPath
     before: bytes | None
     after: bytes
     done: str
@@ -98,7 +208,7 @@ class Draft:
         return Edit(self.before, self.after)
 
 
-class Writer:
+class FileWriter:
     """Carries out drafts: asks the owner where their yes is needed, refuses what must not be remembered."""
 
     def __init__(self, disk: Disk, approval: Approval, remembering: Remembering) -> None:
@@ -106,7 +216,7 @@ class Writer:
         self._approval = approval
         self._remembering = remembering
 
-    async def carry_out(self, make: Callable[[Authority, Mapping[str, Edit]], Draft], caller: Caller) -> ToolResult:
+    async def carry_out(self, make: Callable[[Authority, Mapping[str, Edit]], FileDraft], caller: Caller) -> ToolResult:
         """Make the draft, in a thread, and what it says come true, or propose it. Raises ToolError; then nothing has
         changed.
 
@@ -132,13 +242,13 @@ class Writer:
         done = f"{draft.done} Its line in the index: {line}" if line else draft.done
         return ToolResult(done, caller.authority.origin)  # it tells nothing that the turn did not hold already
 
-    async def _judged(self, draft: Draft, caller: Caller) -> Judgement:
+    async def _judged(self, draft: FileDraft, caller: Caller) -> Judgement:
         judge = self._remembering.judge
         if judge is None or not draft.place.is_carried:
             return Judgement("write")
         return await judge(draft.place.inside, draft.edit, caller)
 
-    async def _propose(self, draft: Draft, caller: Caller, propose: Propose) -> ToolResult:
+    async def _propose(self, draft: FileDraft, caller: Caller, propose: Propose) -> ToolResult:
         name, scope = draft.place.name, caller.authority.scope
         if reason := await propose(draft.place.inside, draft.edit, caller):
             raise ToolError(f"{name} was not changed: {reason}")
@@ -153,11 +263,11 @@ class Writer:
             caller.authority.origin,
         )
 
-    def _index_line(self, place: Place) -> str:
+    def _index_line(self, place: ToolPath) -> str:
         on_note = self._remembering.on_note
         return on_note(place.path) if on_note and place.is_note else ""
 
-    async def _is_kept(self, draft: Draft, caller: Caller) -> bool:
+    async def _is_kept(self, draft: FileDraft, caller: Caller) -> bool:
         """Whether the change is made, as a version. Raises ToolError."""
         place, keep = draft.place, self._remembering.keep
         if keep is None or not place.is_versioned:
@@ -167,7 +277,7 @@ class Writer:
         except VersionError:
             raise changed_meanwhile(place) from None
 
-    async def _ask(self, draft: Draft, caller: Caller) -> None:
+    async def _ask(self, draft: FileDraft, caller: Caller) -> None:
         name = draft.place.name
         change = await asyncio.to_thread(preview, draft.edit) or say("tools.only_bytes", caller.language)
         if (length := len(await asyncio.to_thread(escaped, change))) > MOST:
@@ -195,7 +305,7 @@ class WriteFile:
         schema.parameters(WriteArguments),
     )
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: FileWriter) -> None:
         self._writer = writer
 
     def describe(self, arguments: Mapping[str, object], language: Language) -> str:
@@ -205,15 +315,15 @@ class WriteFile:
         wanted = schema.parse(arguments, WriteArguments)
         return await self._writer.carry_out(lambda authority, staged: self._draft(wanted, authority, staged), caller)
 
-    def _draft(self, wanted: WriteArguments, authority: Authority, staged: Mapping[str, Edit]) -> Draft:
+    def _draft(self, wanted: WriteArguments, authority: Authority, staged: Mapping[str, Edit]) -> FileDraft:
         disk = self._writer.disk
         place = disk.sandbox.locate(wanted.path, authority)
         before = as_staged(place, staged, disk.read_if_any)
         if before is None:
             after = _encoded(_UTF8, wanted.content)
-            return Draft(place, before, after, f"{place.name} is a new file: {len(after):,} bytes.")
+            return FileDraft(place, before, after, f"{place.name} is a new file: {len(after):,} bytes.")
         after, remark = _in_place_of(before, wanted.content)
-        return Draft(place, before, after, f"{place.name} was replaced: {len(after):,} bytes{remark}.")
+        return FileDraft(place, before, after, f"{place.name} was replaced: {len(after):,} bytes{remark}.")
 
 
 class EditFile:
@@ -225,7 +335,7 @@ class EditFile:
         schema.parameters(EditArguments),
     )
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: FileWriter) -> None:
         self._writer = writer
 
     def describe(self, arguments: Mapping[str, object], language: Language) -> str:
@@ -235,7 +345,7 @@ class EditFile:
         wanted = schema.parse(arguments, EditArguments)
         return await self._writer.carry_out(lambda authority, staged: self._draft(wanted, authority, staged), caller)
 
-    def _draft(self, wanted: EditArguments, authority: Authority, staged: Mapping[str, Edit]) -> Draft:
+    def _draft(self, wanted: EditArguments, authority: Authority, staged: Mapping[str, Edit]) -> FileDraft:
         disk = self._writer.disk
         place = disk.sandbox.locate(wanted.path, authority)
         before = as_staged(place, staged, disk.read)
@@ -248,7 +358,7 @@ class EditFile:
             text.content, wanted.old_text, wanted.new_text, everywhere=wanted.everywhere, newline=text.newline
         )
         where = f"line {lines[0]}" if len(lines) == 1 else f"{len(lines)} places, from line {lines[0]}"
-        return Draft(place, before, _encoded(text, content), f"{place.name} was changed at {where}.")
+        return FileDraft(place, before, _encoded(text, content), f"{place.name} was changed at {where}.")
 
 
 def _encoded(text: Text, content: str) -> bytes:
@@ -286,7 +396,7 @@ def _lines(data: bytes | None) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _lines_lost(draft: Draft) -> int:
+def _lines_lost(draft: FileDraft) -> int:
     """How many lines the file had, if none of them stays; else 0."""
     before = [line for line in _lines(draft.before) if line.strip()]
     return 0 if set(before) & set(_lines(draft.after)) else len(before)

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from nanobot.aio import shielded
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.errors import LLMError, StoreError
 from nanobot.i18n import say
 from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.ports import Caller, ModelInfo, Reply, Request, Stream, ToolResult
-from nanobot.store.sessions import SessionManager
+from nanobot.sessions.store import SessionManager
 from nanobot.transcript import Line, Message, Session, Usage
-from nanobot.uncancelled import to_the_end
 from nanobot.workspace import Workspace
 from tests.fakes.bot import ADDRESS, Bot
 from tests.fakes.llm import HANG, ScriptedLLM, calls, says
@@ -374,7 +374,7 @@ class SlowStore(SessionManager):
     async def append(self, session: Session, *lines: Line) -> None:
         if any(isinstance(line, Message) and line.role == self.slow_for for line in lines):
             self.begun.set()
-            await to_the_end(self._later(session, *lines))
+            await shielded(self._later(session, *lines))
         else:
             await super().append(session, *lines)
 

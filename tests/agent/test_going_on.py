@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.bus.spool import Spool
-from nanobot.history import INTERRUPTED, NOT_ALLOWED
+from nanobot.core.legal import INTERRUPTED, NOT_ALLOWED
 from nanobot.i18n import Language, say
 from nanobot.messages import Attachment, Button, InboundMessage, OutboundMessage, Progress, Quote, Sender
 from nanobot.ports import LLM, Asker, Caller, Delivery, ModelInfo, Tool, ToolResult, ToolSpec

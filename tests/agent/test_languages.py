@@ -2,8 +2,8 @@
 
 import pytest
 
-from nanobot.agent.languages import Languages
 from nanobot.i18n import Language
+from nanobot.i18n.languages import Languages
 
 NO_SENTENCES = [
     "!ls; seq 1 60",

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
-from nanobot.agent.patience import PAUSE, PatientBus
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.bus.memory import MemoryBus
+from nanobot.core.dispatcher import PAUSE, PatientBus
 from nanobot.errors import StoreError
 from nanobot.messages import InboundMessage, OutboundMessage, Sender
 from tests.fakes.bot import ADDRESS, Bot

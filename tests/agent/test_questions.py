@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.agent.conversation import Conversations
-from nanobot.agent.questions import Questions, Typed
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.bus.memory import MemoryBus
-from nanobot.lanes import Lanes
-from nanobot.memory.strategies import STRATEGIES
+from nanobot.core.approvals import ApprovalQuestions, Typed
+from nanobot.core.conversation import Conversations
+from nanobot.core.lanes import Lanes
+from nanobot.core.window import STRATEGIES
 from nanobot.messages import Address, Button, InboundMessage, OutboundMessage, Progress, Sender
 from nanobot.ports import Caller
-from nanobot.store.sessions import SessionManager
+from nanobot.sessions.store import SessionManager
 from nanobot.workspace import Workspace
 from tests.fakes.clock import FakeClock
 
@@ -31,7 +31,7 @@ GUEST = Authority(Role.GUEST, SCOPE, Origin.PERSON)
 class Open:
     """A question that waits."""
 
-    questions: Questions
+    questions: ApprovalQuestions
     question: OutboundMessage
     asking: "asyncio.Task[str]"
 
@@ -57,7 +57,7 @@ async def asked(root: Path, authority: Authority, person: str = "ada") -> AsyncI
     bus = MemoryBus()
     store = SessionManager(Workspace(root), fsync=False)
     conversations = Conversations(store, FakeClock(), STRATEGIES["layered"])
-    questions = Questions(bus, conversations, Lanes(parallel=1).aside)
+    questions = ApprovalQuestions(bus, conversations, Lanes(parallel=1).aside)
     caller = Caller(GROUP, authority, "turn", "en", person)
     task = asyncio.create_task(questions.ask(caller, "May I?", [Button("Yes", "yes"), Button("No", "no")]))
     waiting, question = await bus.outgoing(), await bus.outgoing()

@@ -160,7 +160,7 @@ DYING = """
 import asyncio, os, sys
 from pathlib import Path
 from nanobot.bus.spool import Spool
-from nanobot.ops.clock import SystemClock
+from nanobot.schedule.scheduler import SystemClock
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.messages import Address, InboundMessage, Sender
 

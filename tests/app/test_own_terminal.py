@@ -5,11 +5,11 @@ from pathlib import Path
 
 import nanobot.app
 from nanobot import __version__
-from nanobot.channels.socket.joined import Joined
+from nanobot.channels.socket.client import Joined
 from nanobot.channels.terminal.person import at, words
 from nanobot.config import load
 from nanobot.messages import InboundMessage, OutboundMessage, Progress
-from nanobot.ops.socket.client import connected
+from nanobot.ops.socket import connected
 from nanobot.ports import Publish
 from nanobot.workspace import Home, Workspace
 

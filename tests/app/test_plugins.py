@@ -6,8 +6,7 @@ from typing import cast
 
 import pytest
 
-from nanobot.app.channels import House
-from nanobot.app.plugins import has_channels, plugin_channels, plugin_tools
+from nanobot.app.channels import ChannelServices, has_channels, plugin_channels, plugin_tools
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.errors import ConfigError
 from nanobot.messages import Address
@@ -66,7 +65,7 @@ def test_a_channel_with_the_name_of_another_ends_the_start(tmp_path: Path) -> No
     (tmp_path / "half_a_channel.py").write_text(
         "from types import SimpleNamespace\n\n\ndef channel(settings, house):\n    return SimpleNamespace(**settings)\n"
     )
-    house = cast("House", None)
+    house = cast("ChannelServices", None)
 
     (channel,) = plugin_channels({"half": {"name": "matrix"}}, house, ["telegram"])
     assert channel.name == "matrix"

@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-from nanobot.app.post import flow_of
-from nanobot.channels.delivery.delays import Delay
+from nanobot.app.channels import flow_of
 from nanobot.channels.delivery.deliverer import DeliveryStatus
+from nanobot.channels.delivery.rate_limit import Delay
 from nanobot.messages import Address
 from nanobot.ports.gateway import Flow
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
-from nanobot.memory.commits import parse
+from nanobot.memory.changes import parse
 from nanobot.messages import Address
 from tests.app.proposing import LINE, Life, die, wish
 from tests.memory.test_orders import ORDERS

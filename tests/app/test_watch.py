@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.app.watch import PROBE_EVERY, Watch
-from nanobot.bus.database import Database
+from nanobot.app.channels import PROBE_EVERY, Watch
+from nanobot.bus.database import SpoolDatabase
 from nanobot.bus.spool import Spool
-from nanobot.commands.gateway import gateway_lines
+from nanobot.commands.admin import gateway_lines
 from nanobot.errors import StoreError
 from nanobot.ops.health import figures
 from nanobot.ports.gateway import GatewayState
@@ -84,7 +84,7 @@ async def test_a_disk_that_is_nearly_full_is_tried_before_anybody_writes(
     spool: Spool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watch = Watch(spool, FakeClock(), "en", print)
-    monkeypatch.setattr(Database, "is_tight", lambda _: True)
+    monkeypatch.setattr(SpoolDatabase, "is_tight", lambda _: True)
     await spool.probe()
     assert (await watch.look()).channels == []  # it takes a message all the same
     await set_up(spool, "query_only = ON")

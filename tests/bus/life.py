@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Literal
 
-from nanobot.bus.database import Database, T, Work
+from nanobot.bus.database import SpoolDatabase, T, Work
 from nanobot.bus.spool import Spool
 from nanobot.messages import OutboundMessage, Progress
 from nanobot.ports import Delivery
@@ -122,9 +122,9 @@ async def _deliver(spool: Spool, delivery: Delivery, platform: Platform) -> None
 
 def _die(death: Death) -> None:
     """Count the pieces of work, and die in one of them: before it, with all written and not committed, or after it."""
-    transact, done = Database._transact, 0
+    transact, done = SpoolDatabase._transact, 0
 
-    def counted(database: Database, work: Work[T]) -> T:
+    def counted(database: SpoolDatabase, work: Work[T]) -> T:
         nonlocal done
         done += 1
         if done != death.work:
@@ -142,7 +142,7 @@ def _die(death: Death) -> None:
         _kill()
         return result
 
-    Database._transact = counted  # type: ignore[assignment, method-assign]  # there is no other way to die just there
+    SpoolDatabase._transact = counted  # type: ignore[assignment, method-assign]  # there is no other way to die just there
 
 
 def _kill() -> None:

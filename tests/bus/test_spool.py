@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.authority import Authority, Origin, Role, Scope
-from nanobot.bus.line import MOST_PROGRESS
+from nanobot.bus.queue import MOST_PROGRESS
 from nanobot.bus.spool import Spool
 from nanobot.messages import (
     Address,
@@ -196,7 +196,7 @@ async def test_ids_are_known_after_a_restart_for_two_weeks(path: Path, clock: Fa
 
 
 async def test_ids_are_forgotten_in_the_end(path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nanobot.bus.known._LATEST", 10)
+    monkeypatch.setattr("nanobot.bus.rows._LATEST", 10)
     async with Spool(path, clock) as spool:
         for text in "ab":
             await spool.publish(said(text))

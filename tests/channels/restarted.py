@@ -7,7 +7,7 @@ from pathlib import Path
 from nanobot.bus.spool import Spool
 from nanobot.messages import OutboundMessage
 from nanobot.ports import Delivery
-from nanobot.store.sessions import SessionManager
+from nanobot.sessions.store import SessionManager
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
 from tests.fakes.bot import Bot

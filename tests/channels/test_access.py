@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from nanobot.authority import Authority, Origin, Role, Scope
-from nanobot.channels.access import ANSWER_EVERY, LOG_EVERY, Access, Admission, Contact, Meant
+from nanobot.channels.access import ANSWER_EVERY, LOG_EVERY, Admission, Contact, Meant, PeoplePolicy
 from nanobot.errors import StoreError
 from nanobot.messages import Address, OutboundMessage, Sender
 from nanobot.people.codes import MOST_ASKING
@@ -29,7 +29,7 @@ class Front:
 
     def __post_init__(self) -> None:
         self.people = some_people(self.clock, self.store)
-        self.door = Access(self.people, self.send, self.clock)
+        self.door = PeoplePolicy(self.people, self.send, self.clock)
 
     async def send(self, message: OutboundMessage) -> None:
         if self.full:
@@ -78,7 +78,7 @@ async def test_in_a_group_everybody_has_their_role_and_the_groups_memory(front: 
 async def test_a_thread_has_the_memory_of_its_channel_also_where_the_server_was_let_in() -> None:
     configured = Configured(owners=[OWNER], groups={"server": "open"})
     people = People(MemoryPeople(), FakeClock(), {"discord": configured})
-    door = Access(people, Front().send, FakeClock())
+    door = PeoplePolicy(people, Front().send, FakeClock())
     contact = Contact(
         id="discord:1",
         address=Address("discord", "channel", "thread"),
@@ -167,7 +167,7 @@ async def test_a_strangers_code_comes_once_in_a_while_in_both_languages_and_stay
 
 async def test_a_message_that_comes_again_after_a_restart_is_answered_under_the_same_id(front: Front) -> None:
     await front.alone(STRANGER)
-    again = Access(front.people, front.send, front.clock)
+    again = PeoplePolicy(front.people, front.send, front.clock)
     await again.admit(alone(STRANGER))
 
     assert len({message.id for message in front.sent}) == 1
@@ -203,7 +203,7 @@ async def test_whoever_was_denied_hears_so_without_a_code(front: Front) -> None:
 async def test_without_an_owner_the_code_is_for_the_machine() -> None:
     front = Front()
     front.people = nobody(front.clock)
-    front.door = Access(front.people, front.send, front.clock)
+    front.door = PeoplePolicy(front.people, front.send, front.clock)
     await front.alone(STRANGER)
 
     assert f"nanobot pair approve {front.people.asking[0].code}" in front.sent[0].text
@@ -231,7 +231,7 @@ async def test_bots_get_no_code_and_are_heard_only_where_allowed_and_by_name() -
         MemoryPeople(), FakeClock(), {"telegram": Configured(owners=["8"], bots=["7"], groups={GROUP: "open"})}
     )
     front = Front()
-    front.people, front.door = people, Access(people, front.send, front.clock)
+    front.people, front.door = people, PeoplePolicy(people, front.send, front.clock)
 
     for bot in ("7", "8", "9"):
         assert await front.alone(bot, is_bot=True) is None

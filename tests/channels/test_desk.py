@@ -10,20 +10,21 @@ import msgspec
 import pytest
 
 from nanobot.bus.spool import Spool
-from nanobot.channels.socket.desk import ONCE, Desk
-from nanobot.channels.socket.frames import (
+from nanobot.channels.socket.client import Joined, NotTakenError, SteadyChannel
+from nanobot.channels.socket.server import (
     FROM_GATEWAY,
+    ONCE,
     FromGateway,
-    Moved,
-    Refused,
+    MessageRefused,
+    MessageShown,
     Say,
     Send,
-    Show,
-    Shown,
+    SessionSwitched,
     Taken,
+    TerminalServer,
+    TurnShown,
     Welcome,
 )
-from nanobot.channels.socket.joined import Joined, NotTakenError, SteadyChannel
 from nanobot.channels.terminal.dialogue import Dialogue
 from nanobot.channels.terminal.oneshot import OneShot
 from nanobot.channels.terminal.person import words
@@ -93,7 +94,7 @@ class TerminalsEnd:
 class Scene:
     def __init__(self, spool: Spool) -> None:
         self.spool = spool
-        self.desk = Desk(spool, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
+        self.desk = TerminalServer(spool, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
 
     @asynccontextmanager
     async def attached(self, *words: str) -> AsyncIterator[FakeWire]:
@@ -134,7 +135,7 @@ async def test_what_waits_is_shown_in_order_to_who_attaches_there_and_to_nobody_
     async with scene.attached("other") as other, scene.attached() as wire:
         for number, text in (("1", "first"), ("2", "second")):
             assert await wire.next_text() == text
-            wire.say(Shown(number))
+            wire.say(MessageShown(number))
         await scene.settled()
         assert other.has_heard_all
     assert (await scene.spool.backlog()).waiting_out == {}
@@ -146,7 +147,7 @@ async def test_what_was_not_shown_to_the_end_is_shown_to_the_next(scene: Scene) 
         assert await wire.next_text() == "first"
     async with scene.attached() as wire:
         assert await wire.next_text() == "first"
-        wire.say(Shown("1"))
+        wire.say(MessageShown("1"))
         await scene.settled()
 
 
@@ -154,11 +155,11 @@ async def test_all_terminals_of_a_conversation_see_it_and_one_of_them_suffices(s
     async with scene.attached() as one, scene.attached() as two:
         await scene.says("1", "first")
         assert [await one.next_text(), await two.next_text()] == ["first", "first"]
-        two.say(Shown("1"))
+        two.say(MessageShown("1"))
         await scene.says("2", "second")
-        one.say(Shown("1"))  # late, and no matter
+        one.say(MessageShown("1"))  # late, and no matter
         assert [await one.next_text(), await two.next_text()] == ["second", "second"]
-        one.say(Shown("2"))
+        one.say(MessageShown("2"))
         await scene.settled()
 
 
@@ -171,12 +172,12 @@ async def test_what_is_said_is_taken_by_the_bus_as_the_owner_s(scene: Scene) -> 
 
 
 async def test_while_the_gateway_ends_nothing_is_taken(scene: Scene) -> None:
-    desk = Desk(scene.spool, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
+    desk = TerminalServer(scene.spool, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
     wire = FakeWire()
     task = asyncio.create_task(desk.attach(["default"], wire))
     await wire.next()
     wire.say(Say("cli:default:1", "hello"))
-    assert isinstance(await wire.next(), Refused)
+    assert isinstance(await wire.next(), MessageRefused)
     wire.leave()
     await task
 
@@ -191,15 +192,15 @@ async def test_one_question_sees_its_own_turn_only_if_a_terminal_watches_the_res
             scene.spool.show(Progress(address=HERE, turn=turn, kind="ended"))
         await scene.says("a", "To the terminal.", reply_to="cli:default:0")
         for _ in range(4):
-            assert isinstance(await terminal.next(), Show)
+            assert isinstance(await terminal.next(), TurnShown)
         assert await terminal.next_text() == "To the terminal."
-        terminal.say(Shown("a"))
+        terminal.say(MessageShown("a"))
         await scene.says("b", "To the script.", reply_to="cli:default:1")
 
         kinds = [await script.next(), await script.next()]
-        assert [frame.progress.turn for frame in kinds if isinstance(frame, Show)] == ["of the script"] * 2
+        assert [frame.progress.turn for frame in kinds if isinstance(frame, TurnShown)] == ["of the script"] * 2
         assert await script.next_text() == "To the script."
-        script.say(Shown("b"))
+        script.say(MessageShown("b"))
         await scene.settled()
 
 
@@ -227,7 +228,7 @@ async def test_one_question_shows_what_waited_if_nobody_else_can(scene: Scene) -
     await scene.says("1", "left from before")
     async with scene.attached("default", ONCE) as script:
         assert await script.next_text() == "left from before"
-        script.say(Shown("1"))
+        script.say(MessageShown("1"))
         await scene.settled()
 
 
@@ -241,17 +242,17 @@ async def test_who_comes_in_the_middle_of_an_answer_sees_it_as_a_whole(scene: Sc
             scene.spool.show(Progress(address=HERE, turn="t", kind="text", text="wer"))
             await scene.says("1", "Half an answer")
             scene.spool.show(Progress(address=HERE, turn="t", kind="ended"))
-            assert isinstance(await early.next(), Show)
+            assert isinstance(await early.next(), TurnShown)
             started, answer, ended = await late.next(), await late.next(), await late.next()
-            assert isinstance(started, Show)
+            assert isinstance(started, TurnShown)
             assert isinstance(answer, Send)
-            assert isinstance(ended, Show)
+            assert isinstance(ended, TurnShown)
             assert (started.progress.kind, answer.message.text, ended.progress.kind) == (
                 "started",
                 "Half an answer",
                 "ended",
             )
-            late.say(Shown("1"))
+            late.say(MessageShown("1"))
             await scene.settled()
 
 
@@ -261,10 +262,10 @@ async def test_a_terminal_that_goes_on_with_another_conversation_sees_and_says_w
     async with scene.attached() as wire:
         await scene.says("d1", "in default")
         assert await wire.next_text() == "in default"
-        wire.say(Shown("d1"))
-        wire.say(Moved("work"))
+        wire.say(MessageShown("d1"))
+        wire.say(SessionSwitched("work"))
         assert await wire.next_text() == "waits for work"
-        wire.say(Shown("w1"))
+        wire.say(MessageShown("w1"))
         wire.say(Say("s1", "hello", here="/project"))
         assert await wire.next() == Taken("s1")
         message = await scene.spool.receive()
@@ -272,7 +273,7 @@ async def test_a_terminal_that_goes_on_with_another_conversation_sees_and_says_w
         await scene.says("d2", "for nobody")
         await scene.says("w2", "more work", at=elsewhere)
         assert await wire.next_text() == "more work"
-        wire.say(Shown("w2"))
+        wire.say(MessageShown("w2"))
         await scene.settled()
     async with scene.attached() as wire:
         assert await wire.next_text() == "for nobody"
@@ -322,7 +323,7 @@ class FullDisk:
 
 
 @asynccontextmanager
-async def joined_to(desk: Desk, disk: FullDisk, steady: SteadyChannel) -> AsyncIterator["asyncio.Task[None]"]:
+async def joined_to(desk: TerminalServer, disk: FullDisk, steady: SteadyChannel) -> AsyncIterator["asyncio.Task[None]"]:
     """A terminal at a desk whose messages go to this disk."""
     wire = FakeWire()
     serving = [asyncio.create_task(work) for work in (desk.listen(disk.publish), desk.attach(["default"], wire))]
@@ -339,7 +340,7 @@ async def joined_to(desk: Desk, disk: FullDisk, steady: SteadyChannel) -> AsyncI
 
 
 async def test_what_cannot_be_put_down_is_told_and_the_prompt_is_free_again() -> None:
-    desk = Desk(None, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
+    desk = TerminalServer(None, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
     disk, lines = FullDisk(), Lines()
     steady = SteadyChannel(lines)
     steady.is_durable = True
@@ -354,7 +355,7 @@ async def test_what_cannot_be_put_down_is_told_and_the_prompt_is_free_again() ->
 
 
 async def test_an_answer_that_cannot_be_put_down_is_asked_for_again() -> None:
-    desk = Desk(None, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
+    desk = TerminalServer(None, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
     disk, lines = FullDisk(), Lines()
     async with joined_to(desk, disk, SteadyChannel(lines)):
         desk.pass_on(OutboundMessage(id="q", address=HERE, text="May I?", kind="question", buttons=CHOICES))
@@ -369,7 +370,7 @@ async def test_an_answer_that_cannot_be_put_down_is_asked_for_again() -> None:
 
 
 async def test_one_question_that_cannot_be_put_down_ends_with_the_reason() -> None:
-    desk = Desk(None, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
+    desk = TerminalServer(None, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
     disk, lines = FullDisk(), Lines()
     async with joined_to(desk, disk, SteadyChannel(lines, is_once=True)) as running:
         lines.say("what is it?")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.channels.terminal.blocks import Blocks, parser
+from nanobot.channels.terminal.markdown import Blocks, parser
 
 LINES = st.sampled_from(
     ["", "", "", " ", "word", "two words", "# Title", "---", "***", "* * *", "- item", "  more", "    deep", "1. one",

@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.channels.terminal.clean import printable, typed
+from nanobot.channels.terminal.markdown import printable, typed
 
 ANYTHING = st.text(st.characters() | st.sampled_from("\x1b\x07\x9b\r\n\t\u202e\u2066\ud800\udcff"))
 

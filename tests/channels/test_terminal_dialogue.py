@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.channels.terminal.dialogue import Dialogue
+from nanobot.channels.terminal.markdown import ScreenPiece
 from nanobot.channels.terminal.person import at, chosen, refusal
-from nanobot.channels.terminal.screen import Piece
 from nanobot.messages import Attachment, Button, OutboundMessage, Progress, ProgressKind, Stats
 from tests.fakes.talker import CHOICES, english
 
 HERE = at("test")
-AGAIN = Piece("That broke off and does not count; once more from the beginning:", "quiet")
-DIFFERS = Piece("What stands above was not the final answer; this is:", "quiet")
+AGAIN = ScreenPiece("That broke off and does not count; once more from the beginning:", "quiet")
+DIFFERS = ScreenPiece("What stands above was not the final answer; this is:", "quiet")
 
 
 class Seen:
@@ -20,7 +20,7 @@ class Seen:
 
     def __init__(self) -> None:
         self.dialogue = Dialogue(HERE, english)
-        self.pieces: list[Piece] = []
+        self.pieces: list[ScreenPiece] = []
         self.shows("started")
 
     def shows(self, kind: ProgressKind, text: str = "") -> None:
@@ -73,7 +73,7 @@ def test_an_answer_that_differs_from_what_was_streamed_is_printed_whole_and_says
     seen = Seen()
     seen.streams("One.\n\nTwo")
     seen.answers("Three.")
-    assert seen.pieces[1:] == [DIFFERS, Piece("Three.")]
+    assert seen.pieces[1:] == [DIFFERS, ScreenPiece("Three.")]
 
 
 def test_a_remark_before_a_tool_stands_and_is_no_part_of_the_answer() -> None:
@@ -94,7 +94,7 @@ def test_a_restart_is_mentioned_only_if_something_had_been_printed() -> None:
     seen.shows("restart")
     seen.streams("Good.")
     seen.answers("Good.")
-    assert seen.pieces[1:] == [AGAIN, Piece("Good.")]
+    assert seen.pieces[1:] == [AGAIN, ScreenPiece("Good.")]
 
 
 def test_what_a_stopped_turn_had_said_is_kept_on_the_screen() -> None:
@@ -137,7 +137,7 @@ def test_questions_are_shown_and_answered_one_after_the_other() -> None:
     seen.asks("second")
     assert "second" not in seen.texts
     assert seen.dialogue.choose("1") == ("first", "once")
-    assert seen.dialogue.question()[0] == Piece("second", "question")
+    assert seen.dialogue.question()[0] == ScreenPiece("second", "question")
     assert seen.dialogue.choose("no") == ("second", "no")
     assert seen.dialogue.question() == []
     assert seen.dialogue.choose("1") is None
@@ -148,7 +148,7 @@ def test_a_question_of_a_tool_goes_on_waiting_when_something_else_is_said() -> N
     seen.asks("May I?")
     assert seen.dialogue.choose("why?") is None
     seen.dialogue.heard("And now?")
-    assert seen.dialogue.question()[0] == Piece("May I?", "question")
+    assert seen.dialogue.question()[0] == ScreenPiece("May I?", "question")
 
 
 def test_a_list_to_choose_from_lapses_when_something_else_is_said() -> None:
@@ -259,4 +259,4 @@ def test_who_cannot_be_asked_refuses() -> None:
 )
 def test_of_an_endpoint_that_counts_nothing_no_tokens_are_told(tokens: tuple[int, int], footer: str) -> None:
     answer = OutboundMessage(id="a", address=HERE, text="Hi.", stats=Stats(*tokens, 1.5, "big"))
-    assert Dialogue(HERE, english).message(answer)[-1] == Piece(footer, "footer")
+    assert Dialogue(HERE, english).message(answer)[-1] == ScreenPiece(footer, "footer")

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from nanobot.channels.terminal.blocks import Blocks
-from nanobot.channels.terminal.markdown import Question, Rendered
+from nanobot.channels.terminal.markdown import Blocks, MarkdownQuestion, Rendered
 
 PIECES = st.sampled_from(
     ["word", "你好", "👋🏽", "**", "__", "*", "`", "~~", "[", "](http://a/%1B%07)", "![", "<b>", "<http://x>", "&#27;",
@@ -132,7 +131,7 @@ def test_without_colours_there_are_no_escapes_but_styles(monkeypatch: pytest.Mon
 def test_of_what_somebody_agrees_to_a_row_that_goes_on_is_told_from_a_line(lines: list[str], width: int) -> None:
     file = io.StringIO()
     lines = ["first", *lines, "↪ no row that goes on", "last"]
-    Console(file=file, width=width).print(Question("```sh\n" + "\n".join(lines) + "\n```"), crop=False)
+    Console(file=file, width=width).print(MarkdownQuestion("```sh\n" + "\n".join(lines) + "\n```"), crop=False)
     rows = file.getvalue().splitlines()
     whole: list[str] = []
     for row in rows[rows.index("first") : -1]:

@@ -5,7 +5,7 @@ import ssl
 
 import pytest
 
-from nanobot.channels.trouble import obstacle_of
+from nanobot.channels.platform import obstacle_of
 from nanobot.i18n import say
 from nanobot.ports.gateway import OBSTACLES
 

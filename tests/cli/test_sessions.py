@@ -11,9 +11,9 @@ import pytest
 from nanobot.authority import Origin
 from nanobot.cli import main
 from nanobot.messages import Attachment, Sender
+from nanobot.sessions.store import SessionManager
 from nanobot.store.lock import WorkspaceLock
-from nanobot.store.models import SessionModels
-from nanobot.store.sessions import SessionManager
+from nanobot.store.state import StoredSessionModels
 from nanobot.transcript import Message, Reset, ToolCall
 from nanobot.workspace import Home, Workspace
 
@@ -47,7 +47,7 @@ def workspace(private_home: Path) -> Workspace:
         photo = Attachment("media/p.png", "image/png")
         hello = Message(role="user", content="你好 hello", id="a", at="2026-11-29T08:00:00.000+01:00", files=(photo,))
         await store.append(await store.load("cli:default"), hello)
-        await SessionModels(workspace).set("cli:default", "large")
+        await StoredSessionModels(workspace).set("cli:default", "large")
 
     asyncio.run(fill())
     return workspace
@@ -223,7 +223,7 @@ def test_delete_asks_first(workspace: Workspace, keyboard: io.StringIO, answer: 
 
 def test_delete_forgets_the_choice_of_a_model_too(workspace: Workspace) -> None:
     assert main(["sessions", "delete", "cli:default", "--yes"]) == 0
-    assert SessionModels(workspace).get("cli:default") is None
+    assert StoredSessionModels(workspace).get("cli:default") is None
     assert [file.name for file in workspace.sessions.rglob("*.jsonl")] == ["12345.jsonl"]
 
 

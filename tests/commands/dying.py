@@ -14,5 +14,5 @@ async def die(root: Path, command: str, step: int) -> bool:
 
 
 def _live(root: Path, command: str, step: int) -> None:
-    die_at(step, "nanobot.store.repo")
+    die_at(step, "nanobot.memory.versions")
     asyncio.run(Historian(Bedroom(root, git=True)).types(command))

@@ -4,27 +4,23 @@ import re
 from pathlib import Path
 from threading import Lock
 
+from nanobot.aio import ReadersWriterLock
 from nanobot.app.memory import workspace_files
 from nanobot.authority import Authority, Origin, Role, Scope
-from nanobot.commands.history import History, history_commands
+from nanobot.commands.history import HistoryCommands, history_commands
 from nanobot.commands.history_words import told
 from nanobot.commands.memory import remember_command
-from nanobot.commands.router import Answer, Call, Router
+from nanobot.core.commands import Call, CommandAnswer, Router
 from nanobot.i18n import Language
-from nanobot.memory.keeping import Keeping
-from nanobot.memory.passage import Passage
+from nanobot.memory.changes import VersionedWriter
+from nanobot.memory.history import Reverting, Timeline
 from nanobot.memory.proposals import Proposals
-from nanobot.memory.provenance import Provenance
-from nanobot.memory.reverting import Reverting
-from nanobot.memory.shelves import Shelves
-from nanobot.memory.timeline import Timeline
-from nanobot.memory.witnesses import Witnesses
+from nanobot.memory.provenance import MessageLookup, Provenance
+from nanobot.memory.scopes import MemoryRegistry
 from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.ports import Version
-from nanobot.store.documents import CachedDocuments
-from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.memory_folder import MemoryFolder
-from nanobot.store.proposals import ProposalsFile
+from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmatter
+from nanobot.store.state import ProposalsFile
 from nanobot.workspace import Workspace
 from tests.memory.dream.bedroom import OWNER, Bedroom
 
@@ -40,11 +36,11 @@ class Historian:
     def __init__(self, bedroom: Bedroom) -> None:
         self.bedroom = bedroom
         self.is_dreaming = False
-        self.passage = Passage()
+        self.passage = ReadersWriterLock()
         workspace, versions = Workspace(bedroom.root), bedroom.versions
         documents = CachedDocuments()
-        self.keeping = Keeping(versions, bedroom.sessions)
-        self.shelves = Shelves(
+        self.keeping = VersionedWriter(versions, bedroom.sessions)
+        self.shelves = MemoryRegistry(
             workspace,
             lambda path: MemoryFolder(path, documents),
             read_frontmatter,
@@ -56,15 +52,15 @@ class Historian:
         store = ProposalsFile(workspace.proposals)
         self.proposals = Proposals(store, self.keeping, files, self.shelves, bedroom.clock, self.passage)
         timeline = Timeline(versions)
-        self.history = History(
+        self.history = HistoryCommands(
             timeline,
-            Provenance(versions, Witnesses(bedroom.episodes, bedroom.sessions)),
+            Provenance(versions, MessageLookup(bedroom.episodes, bedroom.sessions)),
             Reverting(versions, timeline, self.keeping, self.shelves, bedroom.clock, self.passage),
             self._is_dreaming,
         )
         self._router = Router([*history_commands(self.history, told), remember_command(self.shelves)])
 
-    async def types(self, text: str, authority: Authority = ADA, language: Language = "en") -> Answer:
+    async def types(self, text: str, authority: Authority = ADA, language: Language = "en") -> CommandAnswer:
         """What the bot answers to a command."""
         found = self._router.find(text)
         assert found is not None

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
-from nanobot.commands.written import as_markdown
+from nanobot.commands.session import as_markdown
 from nanobot.ids import new_id
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Quote, Sender
+from nanobot.sessions.store import SessionManager
 from nanobot.store.private import save_export
-from nanobot.store.sessions import SessionManager
 from nanobot.transcript import Message
 from tests.fakes.bot import ADDRESS, Bot
 from tests.fakes.llm import ScriptedLLM, calls, says
@@ -105,7 +105,7 @@ async def test_a_retry_that_a_process_had_begun_goes_on_as_it_was(tmp_path: Path
         turn = session.messages[-1].turn
         assert once.retries == turn
         conversation = await bot.agent._conversations.open(ADDRESS.session_key)
-        from nanobot.agent.running import heard
+        from nanobot.core.turn import heard
 
         await conversation.record(heard(once, None), "turn of the retry")
         assert (await bot.agent.asked_last(again)) == once  # not "First"

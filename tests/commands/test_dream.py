@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from nanobot.authority import Authority, Origin, Role, Scope
-from nanobot.commands.dream import dream_command, dream_lines
-from nanobot.commands.router import Answer, Call
+from nanobot.commands.memory import dream_command, dream_lines
+from nanobot.core.commands import Call, CommandAnswer
 from nanobot.errors import LLMError
 from nanobot.i18n import Language
-from nanobot.memory.consolidator import Archiving
+from nanobot.memory.episodes.consolidator import Archiving
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
 from tests.fakes.dreamers import keen
 from tests.memory.dream.bedroom import MEMORY, OWNER, Bedroom, Line
@@ -28,7 +28,7 @@ async def nothing(session: str) -> Archiving:
     return Archiving(is_whole=True)
 
 
-async def ask(bedroom: Bedroom, scope: Scope = OWNER, language: Language = "en") -> tuple[Answer, list[str]]:
+async def ask(bedroom: Bedroom, scope: Scope = OWNER, language: Language = "en") -> tuple[CommandAnswer, list[str]]:
     sent: list[str] = []
 
     async def send(message: OutboundMessage) -> None:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from nanobot.commands.dream import dream_at_shell
-from nanobot.memory.consolidator import Archiving
+from nanobot.commands.memory import dream_at_shell
+from nanobot.memory.episodes.consolidator import Archiving
 from tests.fakes.dreamers import keen
 from tests.memory.dream.bedroom import MEMORY, Bedroom
 

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 import msgspec
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
-from nanobot.commands.gateway import GatewayLines
-from nanobot.commands.router import Call
+from nanobot.commands.admin import GatewayLines
+from nanobot.core.commands import Call
 from nanobot.messages import Address, InboundMessage, Sender
-from nanobot.ports import Backlog, Trouble
+from nanobot.ports import Alert, Backlog
 from nanobot.ports.gateway import ChannelState, Flow, Gap, GapReason, GatewayState
 
 AT = datetime(2026, 3, 2, 10, 15, tzinfo=UTC)
-BLOCKED = Trouble(
+BLOCKED = Alert(
     kind="undeliverable", id="m1", at=AT, reason="The person blocked the bot.", address=Address("telegram", "42")
 )
 STATE = GatewayState(

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from nanobot.authority import Authority, Origin, Role, Scope
-from nanobot.commands.router import Answer, Call, Command
 from nanobot.commands.session import help_command
+from nanobot.core.commands import Call, Command, CommandAnswer
 from nanobot.messages import Address, InboundMessage, Sender
 
 
-async def nothing(_: Call) -> Answer:
-    return Answer("")
+async def nothing(_: Call) -> CommandAnswer:
+    return CommandAnswer("")
 
 
 async def test_a_command_is_listed_for_those_who_may_use_it() -> None:

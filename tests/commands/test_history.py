@@ -8,15 +8,14 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from nanobot.commands.history import Asking
+from nanobot.commands.history import HistoryRequester
 from nanobot.commands.history_words import told
-from nanobot.memory.commits import parse
-from nanobot.memory.keeping import Asked
+from nanobot.memory.changes import ChangeRequest, parse
 from nanobot.memory.tombstones import FOLDER
 from nanobot.memory.tool_changes import ToolChanges
 from nanobot.messages import Address
 from nanobot.ports import Caller, Edit
-from nanobot.store.frontmatter import read_frontmatter
+from nanobot.store.documents import read_frontmatter
 from tests.commands.historian import ADA, ADA_IN_GROUP, BOB, IN_GROUP, Historian, memory_of, version_in
 from tests.fakes.dreamers import add, change, keen, note, remove, wants
 from tests.memory.dream.bedroom import BASE, MEMORY, Bedroom
@@ -409,7 +408,7 @@ async def test_whatever_was_taken_back_comes_back_exactly_tombstones_included(ad
 
 async def test_a_change_that_has_another_number_since_something_was_forgotten_says_so(ada: Historian) -> None:
     dream = await dreams(ada, "one is red")
-    asking = Asking(Asked("telegram:1", ADA), "en", lambda action: f"/{action}", dream)
+    asking = HistoryRequester(ChangeRequest("telegram:1", ADA), "en", lambda action: f"/{action}", dream)
     shown = await ada.history.do("log", dream, asking)
 
     assert told(shown, asking).text.startswith(f"`{dream}`")

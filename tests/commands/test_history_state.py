@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from nanobot.authority import Authority, Origin, Role, Scope
-from nanobot.commands.history_state import HistoryState
-from nanobot.commands.router import Call
-from nanobot.memory.commits import by_hand
-from nanobot.memory.versioned import WithoutIndex
+from nanobot.commands.history import HistoryState
+from nanobot.core.commands import Call
+from nanobot.memory.changes import WithoutIndex, by_hand
+from nanobot.memory.versions.store import GitVersions
 from nanobot.messages import Address, InboundMessage, Sender
-from nanobot.store.repo.versions import GitVersions
 from nanobot.workspace import Workspace
 from tests.commands.historian import ADA, BOB
 from tests.fakes.clock import FakeClock

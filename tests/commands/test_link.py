@@ -5,11 +5,11 @@ import re
 import pytest
 
 from nanobot.authority import Authority, Origin, Role, Scope
-from nanobot.channels.access import Access, Contact
-from nanobot.commands.pair import link_command
-from nanobot.commands.router import Answer, Call
+from nanobot.channels.access import Contact, PeoplePolicy
+from nanobot.commands.admin import link_command
+from nanobot.core.commands import Call, CommandAnswer
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
-from nanobot.people.links import MOST_WRONG
+from nanobot.people.codes import MOST_WRONG
 from nanobot.people.people import Configured, People
 from tests.fakes.clock import FakeClock
 from tests.fakes.people import MemoryPeople
@@ -27,7 +27,7 @@ class House:
             "discord": Configured(members=["2", "3"]),
         }
         self.people = People(MemoryPeople(), self.clock, configured)
-        self.access = Access(self.people, self._send, self.clock)
+        self.access = PeoplePolicy(self.people, self._send, self.clock)
 
     async def _send(self, message: OutboundMessage) -> None:
         raise AssertionError(message)
@@ -39,7 +39,7 @@ class House:
         assert admission is not None
         return admission.authority
 
-    async def type(self, who: tuple[str, str], argument: str = "", group: str = "") -> Answer:
+    async def type(self, who: tuple[str, str], argument: str = "", group: str = "") -> CommandAnswer:
         where = Address(who[0], group or who[1])
         message = InboundMessage(
             id="m", address=where, sender=Sender(who[1]), authority=await self.scope(who, group), text=argument

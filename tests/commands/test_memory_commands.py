@@ -5,14 +5,12 @@ from typing import get_args
 import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
-from nanobot.commands.memory import View, memory_command, remember_command
-from nanobot.commands.router import Call, Command
+from nanobot.commands.memory import MemoryView, memory_command, remember_command
+from nanobot.core.commands import Call, Command
 from nanobot.i18n import Language
-from nanobot.memory.shelves import Shelves
+from nanobot.memory.scopes import MemoryRegistry
 from nanobot.messages import Address, InboundMessage, Sender
-from nanobot.store.documents import CachedDocuments
-from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.memory_folder import MemoryFolder
+from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmatter
 from nanobot.workspace import Workspace
 from tests.fakes.clock import FakeClock
 
@@ -34,10 +32,10 @@ def folder(tmp_path: Path) -> Path:
 
 def commands(folder: Path) -> tuple[Command, Command]:
     documents = CachedDocuments()
-    shelves = Shelves(
+    shelves = MemoryRegistry(
         Workspace(folder.parent), lambda path: MemoryFolder(path, documents), read_frontmatter, FakeClock(), budget=2048
     )
-    return memory_command(View(shelves, documents, 2048)), remember_command(shelves)
+    return memory_command(MemoryView(shelves, documents, 2048)), remember_command(shelves)
 
 
 async def test_what_is_remembered_is_shown_with_the_titles_of_the_notes(folder: Path) -> None:

@@ -6,14 +6,13 @@ from dataclasses import replace
 import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Scope
-from nanobot.commands.offers import VALID, Offers
-from nanobot.commands.router import Answer
+from nanobot.core.commands import VALID, CommandAnswer, Offers
 from nanobot.ids import new_id
 from nanobot.messages import Address, Attachment, Button, InboundMessage, Sender
 from tests.fakes.clock import FakeClock
 
-ASKED = Answer("Shall I?", yes="/forget yes AB23", no="/forget no AB23")
-LIST = Answer("Which one?", [Button("a", "/model a")])
+ASKED = CommandAnswer("Shall I?", yes="/forget yes AB23", no="/forget no AB23")
+LIST = CommandAnswer("Which one?", [Button("a", "/model a")])
 NONE = ""
 
 
@@ -74,7 +73,7 @@ def test_a_list_can_be_left(text: str) -> None:
 def test_what_was_chosen_from_a_list_closes_it() -> None:
     offers = fresh()
     offers.made(typed("/model"), LIST, new_id())
-    offers.made(typed("/model a"), Answer("It is a."), new_id())
+    offers.made(typed("/model a"), CommandAnswer("It is a."), new_id())
     assert offers.read(typed("1"), NONE).text == "1"
 
 
@@ -98,7 +97,7 @@ def test_only_whoever_was_asked_answers_and_only_there(offers: Offers) -> None:
 
 
 def test_other_commands_leave_it_open_but_a_newer_question_does_not(offers: Offers) -> None:
-    offers.made(typed("/status"), Answer("All is well."), new_id())
+    offers.made(typed("/status"), CommandAnswer("All is well."), new_id())
     assert offers.read(typed("yes"), NONE).text == ASKED.yes
     offers.made(typed("/forget x"), ASKED, new_id())
     offers.made(typed("/model"), LIST, new_id())
@@ -119,7 +118,7 @@ def test_a_yes_that_comes_too_late_is_told_what_it_may_have_meant_once(offers: O
 
 
 def test_what_was_answered_in_full_is_no_question_any_more(offers: Offers) -> None:
-    offers.made(typed(ASKED.yes), Answer("Forgotten."), new_id())
+    offers.made(typed(ASKED.yes), CommandAnswer("Forgotten."), new_id())
     assert offers.read(typed("yes"), NONE).text == "yes"
     assert offers.missed(typed("yes")) == ""
 

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
-from nanobot.commands.pair import Asker, Pairing, pair_command
-from nanobot.commands.router import Answer, Call, Router
+from nanobot.commands.admin import Pairing, PairingRequester, pair_command
+from nanobot.core.commands import Call, CommandAnswer, Router
 from nanobot.i18n import say
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
 from nanobot.people.codes import MOST_WRONG
@@ -31,7 +31,9 @@ class Desk:
     async def _send(self, message: OutboundMessage) -> None:
         self.sent.append(message)
 
-    async def type(self, text: str, authority: Authority = ALONE, at: Address | None = None, title: str = "") -> Answer:
+    async def type(
+        self, text: str, authority: Authority = ALONE, at: Address | None = None, title: str = ""
+    ) -> CommandAnswer:
         at = at or Address("telegram", OWNER)
         message = InboundMessage(
             id="m", address=at, sender=Sender(OWNER), authority=authority, text=text, chat_title=title
@@ -40,7 +42,7 @@ class Desk:
         assert found is not None
         return await found[0].handler(Call(message, found[1], "en"))
 
-    async def in_group(self, text: str) -> Answer:
+    async def in_group(self, text: str) -> CommandAnswer:
         return await self.type(text, IN_GROUP, Address("telegram", "-200", "7"), "Garden")
 
     async def code(self, user_id: str = STRANGER, name: str = "") -> str:
@@ -61,7 +63,7 @@ def test_only_owners_have_the_command(desk: Desk) -> None:
 async def test_approving_lets_them_in_and_tells_them_where_they_asked(desk: Desk) -> None:
     answer = await desk.type(f"/pair approve {await desk.code()}")
 
-    assert answer == Answer(f"telegram:{STRANGER} may talk to me now.")
+    assert answer == CommandAnswer(f"telegram:{STRANGER} may talk to me now.")
     assert desk.people.role("telegram", STRANGER) is Role.MEMBER
     assert desk.people.paired[0].by == f"telegram:{OWNER}"
     (message,) = desk.sent
@@ -211,7 +213,8 @@ async def test_a_group_of_the_configuration_stays(desk: Desk) -> None:
 async def test_the_machine_may_say_in_chinese_what_it_wants() -> None:
     desk = Desk(nobody())
     answers = await asyncio.gather(
-        desk.pairing.do([], Asker(MACHINE, "zh")), desk.pairing.do(["groups"], Asker(MACHINE, "zh"))
+        desk.pairing.do([], PairingRequester(MACHINE, "zh")),
+        desk.pairing.do(["groups"], PairingRequester(MACHINE, "zh")),
     )
 
     assert [answer.text for answer in answers] == [say("pairing.nobody", "zh"), say("pairing.no_groups", "zh")]

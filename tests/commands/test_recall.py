@@ -3,15 +3,15 @@
 from dataclasses import replace
 
 from nanobot.authority import OWNER_IN_TERMINAL
-from nanobot.commands.recall import recall_command
-from nanobot.commands.router import Answer, Call
+from nanobot.commands.memory import recall_command
+from nanobot.core.commands import Call, CommandAnswer
 from nanobot.i18n import Language
 from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.ports import Hit, Related
 from tests.fakes.searching import ToldSearching, hit, said
 
 
-async def recall(searching: ToldSearching, words: str = "cat", language: Language = "en") -> Answer:
+async def recall(searching: ToldSearching, words: str = "cat", language: Language = "en") -> CommandAnswer:
     message = InboundMessage(
         id="1", address=Address("cli", "a"), sender=Sender("local", "Ada"), authority=OWNER_IN_TERMINAL, text="/recall"
     )

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.commands.router import Answer, Call, Command, Router, parse
+from nanobot.core.commands import Call, Command, CommandAnswer, Router, parse
 
 
-async def _do(call: Call) -> Answer:
-    return Answer(call.argument)
+async def _do(call: Call) -> CommandAnswer:
+    return CommandAnswer(call.argument)
 
 
 @pytest.mark.parametrize(

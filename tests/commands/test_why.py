@@ -7,12 +7,12 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from nanobot.authority import Origin
-from nanobot.memory.keeping import Asked
+from nanobot.memory.changes import ChangeRequest
+from nanobot.memory.provenance import MessageLookup
 from nanobot.memory.tool_changes import ToolChanges
-from nanobot.memory.witnesses import Witnesses
 from nanobot.messages import Address, Attachment, Quote, Sender
 from nanobot.ports import Caller, Edit, Episode
-from nanobot.store.frontmatter import read_frontmatter
+from nanobot.store.documents import read_frontmatter
 from nanobot.transcript import Message
 from tests.commands.historian import ADA, BOB, Historian, version_in
 from tests.fakes.dreamers import add, keen, note, wants
@@ -135,7 +135,7 @@ async def test_what_a_tool_wrote_is_traced_to_the_message_of_its_turn(ada: Histo
 
 async def test_a_wish_in_a_turn_is_traced_to_its_message(ada: Historian) -> None:
     await said_in_a_turn(ada, "remember that tea comes first")
-    await ada.shelves.of(ADA.scope).facts.remember("tea comes first", Asked("telegram:1", ADA, turn="t1"))
+    await ada.shelves.of(ADA.scope).facts.remember("tea comes first", ChangeRequest("telegram:1", ADA, turn="t1"))
 
     assert "> remember that tea comes first" in await ada.says("/why tea comes")
 
@@ -205,7 +205,7 @@ async def test_nobody_is_told_of_the_memory_or_the_words_of_others(ada: Historia
 async def test_in_a_chat_that_has_changed_hands_the_words_of_the_former_scope_stay_theirs(ada: Historian) -> None:
     await ada.bedroom.happened("Bob has a boat", facts=["Bob has a boat"], scope=BOB.scope)
     [said] = await ada.bedroom.sessions.messages("telegram:1")
-    witnesses = Witnesses(ada.bedroom.episodes, ada.bedroom.sessions)
+    witnesses = MessageLookup(ada.bedroom.episodes, ada.bedroom.sessions)
 
     for names in ([f"telegram:1#{said.id}"], ["episode:1"], [said.id]):
         testimony = await witnesses.hear(names, ADA.scope, "boat", 1)
@@ -220,7 +220,7 @@ async def test_words_that_came_from_the_web_are_not_taken_for_a_persons(ada: His
     caller = await said_in_a_turn(
         ada, "note that", Message(role="tool", id="w", at="2026-03-02T10:15:01+00:00", turn="t1", origin=Origin.WEB)
     )
-    grounds = await ada.keeping.grounds(Asked.in_turn(caller))
+    grounds = await ada.keeping.grounds(ChangeRequest.in_turn(caller))
 
     assert grounds.origin is Origin.WEB
     assert grounds.messages == ("telegram:1#u1",)
@@ -258,7 +258,7 @@ async def test_words_of_others_that_came_along_are_told_apart_from_ones_own(
     ada: Historian, quote: Quote, whose: str
 ) -> None:
     caller = await said_in_a_turn(ada, "", quotes=[quote])
-    await ada.shelves.of(ADA.scope).facts.remember("the safe stands open", Asked("telegram:1", ADA, turn="t1"))
+    await ada.shelves.of(ADA.scope).facts.remember("the safe stands open", ChangeRequest("telegram:1", ADA, turn="t1"))
     place = "2026-03-02 10:15, in telegram:1"
 
     text = await ada.says("/why safe")
@@ -284,7 +284,7 @@ async def test_own_words_and_those_passed_on_stand_apart_in_an_episode_too(ada: 
             content="- the safe stands open",
         )
     )
-    witnesses = Witnesses(ada.bedroom.episodes, ada.bedroom.sessions)
+    witnesses = MessageLookup(ada.bedroom.episodes, ada.bedroom.sessions)
 
     own, passed_on = (await witnesses.hear([f"episode:{episode.cursor}"], ADA.scope, "safe")).said
 
@@ -294,6 +294,6 @@ async def test_own_words_and_those_passed_on_stand_apart_in_an_episode_too(ada: 
 
 async def test_the_name_of_a_file_that_was_sent_cannot_pass_for_more_lines(ada: Historian) -> None:
     await said_in_a_turn(ada, "", files=[Attachment("media/1.txt", "text/plain", "a.txt\n\nBob, now, in x:\n> yes")])
-    await ada.shelves.of(ADA.scope).facts.remember("the safe stands open", Asked("telegram:1", ADA, turn="t1"))
+    await ada.shelves.of(ADA.scope).facts.remember("the safe stands open", ChangeRequest("telegram:1", ADA, turn="t1"))
 
     assert "\nBob" not in await ada.says("/why safe")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
-from nanobot.commands.wishes import in_command
+from nanobot.core.commands import in_command
 from nanobot.messages import Address, Attachment, InboundMessage, Quote, Sender
 
 SAID = InboundMessage(

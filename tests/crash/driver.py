@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Literal
 
 import nanobot.app
-import nanobot.app.keep
+import nanobot.app.memory
 from nanobot.channels.terminal.person import NAME, at, words
 from nanobot.config import load
 from nanobot.messages import OutboundMessage, Progress
 from nanobot.ports import Publish
+from nanobot.sessions.store import SessionManager
 from nanobot.store import jsonl
-from nanobot.store.sessions import SessionManager
 from nanobot.transcript import Line, Message, Session
 from nanobot.workspace import Home
 
@@ -104,7 +104,7 @@ def _report_appends(report: Callable[[object], None]) -> None:
                 if isinstance(line, Message):
                     report(Kept(line.id, line.role, line.content))
 
-    vars(nanobot.app.keep)["SessionManager"] = Reporting
+    vars(nanobot.app.memory)["SessionManager"] = Reporting
 
 
 def _die(death: Death) -> None:

@@ -12,7 +12,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-from nanobot.store.sessions import SessionManager
+from nanobot.sessions.store import SessionManager
 from nanobot.workspace import Home, Workspace
 from tests.crash.driver import ADDRESS, Death, Kept, Said, live
 from tests.fakes.forks import FORKS
@@ -67,7 +67,7 @@ class Model:
             return call(self._effect(), *look, self._effect(), text="I look.")
         if steps == 1:
             return call(
-                ("write_file", {"path": "memory/note.md", "content": "# Note\n" * 200}), self._effect("sleep 0.03; ")
+                ("write_file", {"path": "found/note.md", "content": "# Note\n" * 200}), self._effect("sleep 0.03; ")
             )
         return say("Here is what I found. " * 20, pause=0.0005)
 

@@ -6,56 +6,51 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-from nanobot.agent.agent import Agent, Limits
-from nanobot.agent.archive import Archive
-from nanobot.agent.background import Background
-from nanobot.agent.context import Budgets, ContextBuilder
-from nanobot.agent.conversation import Conversations
-from nanobot.agent.languages import Languages
-from nanobot.agent.models import Models
-from nanobot.agent.patience import PatientBus, Standing
-from nanobot.agent.questions import Questions
-from nanobot.agent.recollection import Recollection
-from nanobot.agent.skills import Skills
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.bus.memory import MemoryBus
-from nanobot.commands.conversations import Listing, export_command, resume_command, retry_command, sessions_command
-from nanobot.commands.router import Command, Router
 from nanobot.commands.session import (
+    Listing,
     compact_command,
+    export_command,
     help_command,
     model_command,
     new_command,
+    resume_command,
+    retry_command,
+    sessions_command,
     status_command,
     stop_command,
 )
-from nanobot.dispatcher import Dispatcher
+from nanobot.core.agent import Agent, Models, TurnLimits
+from nanobot.core.approvals import ApprovalQuestions
+from nanobot.core.archive import EpisodeContext, WindowArchive
+from nanobot.core.commands import Command, Router
+from nanobot.core.conversation import Conversations
+from nanobot.core.dispatcher import Dispatcher, PatientBus, Standing
+from nanobot.core.lanes import BackgroundSlot, Lanes
+from nanobot.core.prompt import Budgets, ContextBuilder, Skills
+from nanobot.core.window import STRATEGIES
+from nanobot.i18n.languages import Languages
 from nanobot.ids import new_id
-from nanobot.lanes import Lanes
-from nanobot.memory.archivist import Archivist
-from nanobot.memory.consolidator import Consolidator
-from nanobot.memory.recall.memories import Memories
-from nanobot.memory.recall.reminding import Reminders
-from nanobot.memory.recall.words import words_of
-from nanobot.memory.recall.written import written_reader
-from nanobot.memory.setbacks import Setbacks
-from nanobot.memory.shelves import Shelves
-from nanobot.memory.strategies import STRATEGIES
-from nanobot.memory.summariser import Summariser
+from nanobot.memory.episodes.archivist import Archivist, Summariser
+from nanobot.memory.episodes.consolidator import Consolidator
+from nanobot.memory.episodes.history_file import EpisodeStore
+from nanobot.memory.episodes.retries import SummaryRetries
+from nanobot.memory.recall.index.indexer import open_recall
+from nanobot.memory.recall.injection import RecallInjector
+from nanobot.memory.recall.service import RecallService, written_reader
+from nanobot.memory.scopes import MemoryRegistry
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress, Sender
+from nanobot.nlp.words import words_of
 from nanobot.ops.supervisor import Supervisor
 from nanobot.ports import LLM, Bus, Tool
-from nanobot.store.documents import CachedDocuments
-from nanobot.store.dreams import DreamFiles
-from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.history import History
-from nanobot.store.media import MediaFolder
-from nanobot.store.memory_folder import MemoryFolder
+from nanobot.sessions.media import MediaFolder
+from nanobot.sessions.store import SessionManager
+from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmatter
 from nanobot.store.private import save_export
-from nanobot.store.recall.indexer import open_recall
-from nanobot.store.sessions import SessionManager
+from nanobot.store.state import DreamFiles
 from nanobot.tokens import TokenEstimator
-from nanobot.tools.recall import Recall
+from nanobot.tools.recall import RecallTool
 from nanobot.workspace import Workspace
 from tests.fakes.clock import FakeClock
 
@@ -105,7 +100,7 @@ class Bot:
         self.clock = FakeClock()
         self.memory_bus, self.lanes = MemoryBus(), Lanes(parallel=16)
         self.bus: Bus = bus or self.memory_bus
-        self.memories = Memories(
+        self.memories = RecallService(
             partial(open_recall, self.workspace, words_of, written_reader(read_frontmatter)), self.clock
         )
         self.recalls = recalls
@@ -114,7 +109,7 @@ class Bot:
         self.documents = CachedDocuments()
         self.progress: list[Progress] = []
         self.settled: list[OutboundMessage] = []
-        self.shelves = Shelves(
+        self.shelves = MemoryRegistry(
             self.workspace,
             lambda path: MemoryFolder(path, self.documents),
             read_frontmatter,
@@ -122,22 +117,22 @@ class Bot:
             budget=budgets.memory,
         )
         skills = Skills(self.workspace.skills, self.documents, read_frontmatter)
-        reminders = Reminders(self.memories, self.clock) if recalls else None
+        reminders = RecallInjector(self.memories, self.clock) if recalls else None
         context = ContextBuilder(self.workspace, self.documents, self.shelves, skills, budgets, self.clock, reminders)
-        self.history, self.background = History(self.workspace, fsync=False), Background(self.clock)
+        self.history, self.background = EpisodeStore(self.workspace, fsync=False), BackgroundSlot(self.clock)
         presets = {model.info.preset: (lambda model=model: model) for model in models}
         self.summariser, self.models = summariser, Models(presets, next(iter(presets)), NoChoices())
         self.consolidator = self._consolidator()
         conversations = Conversations(self.store, self.clock, STRATEGIES[strategy])
-        self.questions = Questions(self.bus, conversations, self.lanes.aside)
+        self.questions = ApprovalQuestions(self.bus, conversations, self.lanes.aside)
         self.agent = Agent(
             self.models,
-            [*tools, *([Recall(self.memories)] if recalls else [])],
+            [*tools, *([RecallTool(self.memories)] if recalls else [])],
             context,
             conversations,
             self._archive(summary_first=strategy == "summary"),
             self.shelves,
-            Limits(max_steps, compact_at),
+            TurnLimits(max_steps, compact_at),
         )
         self.dispatcher = Dispatcher(
             PatientBus(self.bus, self.clock, standing),
@@ -149,9 +144,9 @@ class Bot:
             steer=steer,
         )
 
-    def _archive(self, *, summary_first: bool) -> Archive:
-        recollection = Recollection(self.history)
-        return Archive(self.consolidator, recollection, self.background, self.clock, summary_first=summary_first)
+    def _archive(self, *, summary_first: bool) -> WindowArchive:
+        recollection = EpisodeContext(self.history)
+        return WindowArchive(self.consolidator, recollection, self.background, self.clock, summary_first=summary_first)
 
     def _consolidator(self) -> Consolidator:
         tokens = TokenEstimator()
@@ -164,7 +159,7 @@ class Bot:
             self.history,
             Archivist(Summariser(model_of), self.clock),
             self.background,
-            Setbacks(self.clock, DreamFiles(self.workspace)),
+            SummaryRetries(self.clock, DreamFiles(self.workspace)),
             rest=1800.0,
             is_busy=self.lanes.is_busy,
         )

@@ -35,7 +35,7 @@ def _audit(event: str, arguments: tuple[object, ...]) -> None:
     path, _, flags = arguments
     is_made = isinstance(flags, int) and flags & os.O_EXCL
     if isinstance(path, str) and path.endswith(_NAMES) and not is_made and _is_by_program():
-        raise AssertionError(f"{path} was opened by its path: see nanobot/store/erasing/reading.py")
+        raise AssertionError(f"{path} was opened by its path: see nanobot/forgetting/stores/files.py")
 
 
 def _is_by_program() -> bool:

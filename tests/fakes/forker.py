@@ -22,7 +22,7 @@ import msgspec
 
 import nanobot
 from nanobot.cli import main
-from nanobot.llm import endpoint
+from nanobot.models import endpoint
 from tests.fakes.disk import nothing_is_flushed
 
 LAZY = ("openai.resources.chat.completions", "discord", "telegram.ext", "httpx2", "aiohttp.web", "apscheduler", "yaml")

@@ -11,7 +11,7 @@ FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
         "openai.resources.chat.completions",
-        "nanobot.store.repo.work",
+        "nanobot.memory.versions.work",
         "tests.app.proposing",
         "tests.bus.life",
         "tests.commands.dying",

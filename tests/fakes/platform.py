@@ -13,7 +13,7 @@ from nanobot.channels.platform import (
     FloodError,
     GoneError,
     LostPreviewError,
-    Part,
+    MessagePart,
     RejectedError,
     UnreachableError,
 )
@@ -74,7 +74,7 @@ class Shown:
     """A message that a person sees."""
 
     id: int
-    part: Part
+    part: MessagePart
     key: str  # which part of which message it is, as the platform's search finds it
 
     @property
@@ -142,34 +142,34 @@ class FakePlatform:
         messages = self._messages[address]
         del messages[list(messages)[number]]
 
-    def parts(self, message: OutboundMessage, *, repeat: bool = False) -> Sequence[Part]:
+    def parts(self, message: OutboundMessage, *, repeat: bool = False) -> Sequence[MessagePart]:
         pieces = _cut(message.text) or ([] if message.files else ["(empty)"])
-        texts = [Part(Body(f"{MARK}{piece}" if repeat else piece, is_final=True)) for piece in pieces]
+        texts = [MessagePart(Body(f"{MARK}{piece}" if repeat else piece, is_final=True)) for piece in pieces]
         if texts and message.buttons:
             texts[-1] = replace(texts[-1], buttons=message.buttons)
-        return [*texts, *(Part(file=file) for file in message.files)]
+        return [*texts, *(MessagePart(file=file) for file in message.files)]
 
-    def simpler(self, part: Part) -> Part | None:
+    def simpler(self, part: MessagePart) -> MessagePart | None:
         """Its body without emphasis."""
         body = part.body
         if isinstance(body, Body) and "*" in body.text:
             return replace(part, body=replace(body, text=body.text.replace("*", "")))
         return None
 
-    def preview(self, text: str) -> Sequence[Part]:
-        return [Part(Body(piece, is_final=False)) for piece in _cut(text)]
+    def preview(self, text: str) -> Sequence[MessagePart]:
+        return [MessagePart(Body(piece, is_final=False)) for piece in _cut(text)]
 
-    async def send(self, message: OutboundMessage, part: Part, number: int) -> str:
+    async def send(self, message: OutboundMessage, part: MessagePart, number: int) -> str:
         return await self._ask("send", message.address, lambda: self._add(message.address, part, message.id, number))
 
     async def send_preview(
-        self, address: Address, turn: str, part: Part, name: str, *, reply_to: str | None = None
+        self, address: Address, turn: str, part: MessagePart, name: str, *, reply_to: str | None = None
     ) -> str:
         assert name not in self._names, "two previews of one name"
         self._names.add(name)
         return await self._ask("send_preview", address, lambda: self._add(address, part, turn, name))
 
-    async def edit(self, address: Address, platform_id: str, part: Part) -> None:
+    async def edit(self, address: Address, platform_id: str, part: MessagePart) -> None:
         def work() -> None:
             _check(part)
             shown = self._messages[address].get(platform_id)
@@ -196,7 +196,7 @@ class FakePlatform:
         await self._ask("typing", address, lambda: None)
 
     async def find(
-        self, message: OutboundMessage, part: Part, number: int, *, known: Collection[str] = ()
+        self, message: OutboundMessage, part: MessagePart, number: int, *, known: Collection[str] = ()
     ) -> str | None:
         assert self.can_find
 
@@ -251,14 +251,14 @@ class FakePlatform:
         self.life.step()
         return result
 
-    def _add(self, address: Address, part: Part, of: str, number: int | str) -> str:
+    def _add(self, address: Address, part: MessagePart, of: str, number: int | str) -> str:
         _check(part)
         shown = Shown(next(self._ids), part, f"{of}/{number}")
         self._messages[address][str(shown.id)] = shown
         return str(shown.id)
 
 
-def _check(part: Part) -> None:
+def _check(part: MessagePart) -> None:
     if part.file is None:
         assert isinstance(part.body, Body)
         assert part.body.text.strip(), "an empty message"

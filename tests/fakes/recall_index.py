@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from nanobot.ports import Extent, Near, Related, Said, Within
+from nanobot.ports import Extent, Near, Related, SearchableText, Within
 
 
 class ListIndex:
     """Holds every text in memory, with the scope of each by its key; what has none is the owner's."""
 
-    def __init__(self, texts: Sequence[Said], scopes: Mapping[int, str] | None = None) -> None:
+    def __init__(self, texts: Sequence[SearchableText], scopes: Mapping[int, str] | None = None) -> None:
         self._texts = sorted(texts, key=lambda said: (said.file, said.position))
         self._scopes = scopes or {}
 
@@ -42,7 +42,7 @@ class ListIndex:
     def on_days(self, within: Within, limit: int) -> Sequence[int]:
         return [said.key for said in sorted(self._inside(within), key=lambda said: -said.when)][:limit]
 
-    def passages(self, keys: Sequence[int], reach: int) -> Sequence[Said]:
+    def passages(self, keys: Sequence[int], reach: int) -> Sequence[SearchableText]:
         near = {
             (said.file, said.position + offset, self._scope(said))
             for said in self._texts
@@ -60,13 +60,13 @@ class ListIndex:
     def _counts(self) -> Counter[str]:
         return Counter(word for said in self._texts for word in set(said.words.split()))
 
-    def _scope(self, said: Said) -> str:
+    def _scope(self, said: SearchableText) -> str:
         return self._scopes.get(said.key, "owner")
 
-    def _is_open(self, said: Said, within: Within) -> bool:
+    def _is_open(self, said: SearchableText, within: Within) -> bool:
         return not within.scopes or self._scope(said) in within.scopes
 
-    def _inside(self, within: Within) -> list[Said]:
+    def _inside(self, within: Within) -> list[SearchableText]:
         return [
             said
             for said in self._texts

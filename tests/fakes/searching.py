@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from nanobot.authority import Authority, Origin
 from nanobot.errors import StoreError
-from nanobot.ports import Hit, Recalled, Related, Said, Source
+from nanobot.ports import Hit, Recalled, Related, SearchableText, Source
 
 
 class ToldSearching:
@@ -35,9 +35,9 @@ def said(
     role: str = "user",
     speaker: str = "Ada",
     origin: Origin = Origin.OWNER,
-) -> Said:
+) -> SearchableText:
     file = "memory/pump.md" if source in ("note", "memory") else "sessions/cli/a.jsonl"
-    return Said(
+    return SearchableText(
         key=position,
         source=source,
         file=file,
@@ -55,5 +55,5 @@ def said(
     )
 
 
-def hit(found: Said, around: Sequence[Said] = (), related: Sequence[Related] = ()) -> Hit:
+def hit(found: SearchableText, around: Sequence[SearchableText] = (), related: Sequence[Related] = ()) -> Hit:
     return Hit(found, 1.0, around, related)

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from nanobot.store import lines
-from nanobot.store.names import path_of
-from nanobot.store.replay import follow
+from nanobot.sessions import lines
+from nanobot.sessions.replay import follow
+from nanobot.sessions.store import path_of
 from nanobot.transcript import Archived, Line, Message, Owed, Reset, Session, SessionInfo, Span
 
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from nanobot.errors import VersionError
-from nanobot.memory.versioned import WithoutIndex
+from nanobot.memory.changes import WithoutIndex
+from nanobot.memory.versions.worktree import WorkTree
 from nanobot.ports import Author, Clock, Edit, FileDiff, HandEdits, Owned, Plan, Version
-from nanobot.store.repo.worktree import WorkTree
 
 Files = Mapping[str, bytes]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.llm.endpoint import Endpoint
-from nanobot.llm.openai import OpenAIModel
+from nanobot.models.endpoint import Endpoint
+from nanobot.models.openai import OpenAIModel
 from nanobot.ports import ModelInfo
 from tests.fakes.clock import FakeClock
 from tests.fakes.openai_server import FakeOpenAI

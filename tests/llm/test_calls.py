@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.llm.calls import Calls, announced_call, may_be_call, written_calls
-from nanobot.llm.openai import OpenAIModel
-from nanobot.llm.wire import ExtraRoom
+from nanobot.models.calls import Calls, announced_call, may_be_call, written_calls
+from nanobot.models.openai import OpenAIModel
+from nanobot.models.wire import ExtraRoom
 from nanobot.ports import Request, ToolSpec
 from nanobot.transcript import Message, ToolCall
 from tests.fakes.openai_answers import call, chunks, say

@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from nanobot.commands.written import as_markdown
+from nanobot.commands.session import as_markdown
 from nanobot.errors import LLMError, StoreError
 from nanobot.i18n import say as say_in
-from nanobot.llm import dialect as traits
-from nanobot.llm.dialect import ModelDialect, ModelDialects
-from nanobot.llm.endpoint import Endpoint
-from nanobot.llm.openai import OpenAIModel
-from nanobot.llm.wire import MAX_EXTRA, NO_TOOLS, READ_ON, UNANSWERED, ExtraFields, ExtraRoom, messages_to_wire
 from nanobot.messages import Attachment
+from nanobot.models import dialect as traits
+from nanobot.models.dialect import ModelDialect, ModelDialects
+from nanobot.models.endpoint import Endpoint
+from nanobot.models.openai import OpenAIModel
+from nanobot.models.wire import MAX_EXTRA, NO_TOOLS, READ_ON, UNANSWERED, ExtraFields, ExtraRoom, messages_to_wire
 from nanobot.ports import ModelInfo, Reply, Request, ToolSpec
 from nanobot.store.state import locked_state, read_state, write_state
 from nanobot.transcript import Message, ToolCall
@@ -632,7 +632,7 @@ class TestSessions:
 
 class TestRefusals:
     def test_each_has_sentences_that_teach_it_and_what_it_is_not_about_teaches_nothing(self) -> None:
-        table = tomllib.loads((resources.files("nanobot.llm") / "refusals.toml").read_text(encoding="utf-8"))
+        table = tomllib.loads((resources.files("nanobot.models") / "refusals.toml").read_text(encoding="utf-8"))
         for row, refusal in zip(table["refusal"], traits._refusals(), strict=True):
             assert row["fits"]
             for words in row["fits"]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import LLMError
-from nanobot.llm.failures import ECHO, without_echo
+from nanobot.models.failures import ECHO, without_echo
 from nanobot.ops.logs import log_to
 from nanobot.ports import Request
 from nanobot.transcript import Message, ToolCall

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from nanobot.errors import LLMErrorKind
-from nanobot.llm.failures import failure, retry_after
+from nanobot.models.failures import failure, retry_after
 
 NOW = datetime(2026, 3, 2, 10, 15, tzinfo=UTC)
 

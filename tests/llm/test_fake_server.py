@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from nanobot.errors import LLMError
-from nanobot.llm.endpoint import Endpoint
-from nanobot.llm.openai import OpenAIModel
-from nanobot.ops.clock import SystemClock
+from nanobot.models.endpoint import Endpoint
+from nanobot.models.openai import OpenAIModel
 from nanobot.ports import ModelInfo
+from nanobot.schedule.scheduler import SystemClock
 from tests.fakes.legality import what_is_illegal
 from tests.llm.watching import Watcher, question
 

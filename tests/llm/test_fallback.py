@@ -7,11 +7,11 @@ from typing import get_args
 
 import pytest
 
-from nanobot.app.models import build_models
+from nanobot.app.context import build_models
 from nanobot.config import Config, ModelPreset
-from nanobot.config.kinds import UnsetSecret
+from nanobot.config.values import UnsetSecret
 from nanobot.errors import ConfigError, LLMError, LLMErrorKind
-from nanobot.llm.fallback import LONGEST_REST, REST, Fallback, UnsetModel
+from nanobot.models.fallback import LONGEST_REST, REST, Fallback, UnsetModel
 from nanobot.ports import ModelInfo, Reply, Request, Stream
 from nanobot.workspace import Home, Workspace
 from tests.fakes.bot import Bot

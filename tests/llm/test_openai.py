@@ -6,8 +6,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from nanobot.llm.openai import OpenAIModel
 from nanobot.messages import Attachment
+from nanobot.models.openai import OpenAIModel
 from nanobot.ports import Request, ToolSpec
 from nanobot.transcript import Message, ToolCall, Usage
 from tests.fakes.openai_answers import call, chunks, fail, plain, say
@@ -174,5 +174,5 @@ async def test_pictures_of_the_running_turn_are_sent_and_later_named(
 
 
 def test_importing_the_module_does_not_import_the_client() -> None:
-    code = "import sys, nanobot.llm.openai, nanobot.llm.fallback; sys.exit('openai' in sys.modules)"
+    code = "import sys, nanobot.models.openai, nanobot.models.fallback; sys.exit('openai' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from nanobot.errors import LLMError
-from nanobot.llm.endpoint import is_near
-from nanobot.llm.openai import OpenAIModel
+from nanobot.models.endpoint import is_near
+from nanobot.models.openai import OpenAIModel
 from tests.fakes.clock import FakeClock
 from tests.fakes.openai_answers import Answer, Hang, Ping, Send, Wait, beginning, chunks, fail, say
 from tests.fakes.openai_server import FakeOpenAI

@@ -9,7 +9,17 @@ import httpx2
 import pytest
 
 from nanobot.errors import StoreError
-from nanobot.llm.pull import ATTEMPTS, CATALOGUE, Part, connect, fetch, in_words, is_name, look, name_in
+from nanobot.models.pull import (
+    ATTEMPTS,
+    CATALOGUE,
+    PartialDownload,
+    connect,
+    fetch,
+    in_words,
+    is_name,
+    look,
+    name_in,
+)
 from tests.fakes.file_server import FileServer
 
 HEAD = b"GGUF\x03\0\0\0"
@@ -239,7 +249,7 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(
 
 
 def test_two_at_once_do_not_write_one_file(client: httpx2.Client, server: FileServer, target: Path) -> None:
-    with Part(target, "v"), pytest.raises(StoreError, match="another process"):
+    with PartialDownload(target, "v"), pytest.raises(StoreError, match="another process"):
         pull(client, server, target)
 
 

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.llm.openai import OpenAIModel
-from nanobot.llm.reasoning import CONTROL, OTHERS_TURNS, REASONING, WORDS, Visible
-from nanobot.llm.seen import Seen
+from nanobot.models.openai import OpenAIModel
+from nanobot.models.reasoning import CONTROL, OTHERS_TURNS, REASONING, WORDS, ShownStream, Visible
 from tests.fakes.openai_answers import chunks, say
 from tests.fakes.openai_server import FakeOpenAI
 from tests.llm.watching import Watcher, question
@@ -82,7 +81,7 @@ MARKS = sorted(
 
 def shown(pieces: list[str], *, unopened: bool = False) -> tuple[str, Watcher]:
     watcher = Watcher()
-    visible = Visible(Seen(watcher), unopened=unopened)
+    visible = Visible(ShownStream(watcher), unopened=unopened)
     for piece in pieces:
         visible.feed(piece)
     visible.end()

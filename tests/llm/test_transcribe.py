@@ -11,8 +11,7 @@ import pytest
 from aiohttp import web
 
 from nanobot.errors import LLMError
-from nanobot.llm.endpoint import Endpoint
-from nanobot.llm.transcribe import EndpointTranscriber
+from nanobot.models.endpoint import Endpoint, EndpointTranscriber
 from tests.fakes.clock import FakeClock
 
 KEY = "key-for-tests"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.llm.wire import Json, messages_to_wire, read_pictures, tools_to_wire, well_formed
 from nanobot.messages import Attachment
+from nanobot.models.wire import Json, messages_to_wire, read_pictures, tools_to_wire, well_formed
 from nanobot.ports import Request, ToolSpec
 from nanobot.transcript import Message, ToolCall
 from tests.fakes.legality import what_is_illegal

@@ -6,17 +6,16 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from nanobot.agent.background import Background
 from nanobot.authority import Origin
-from nanobot.memory.archivist import Archivist
-from nanobot.memory.consolidator import Consolidator
-from nanobot.memory.setbacks import Setbacks
-from nanobot.memory.summariser import Summariser
+from nanobot.core.lanes import BackgroundSlot
+from nanobot.memory.episodes.archivist import Archivist, Summariser
+from nanobot.memory.episodes.consolidator import Consolidator
+from nanobot.memory.episodes.history_file import EpisodeStore
+from nanobot.memory.episodes.retries import SummaryRetries
 from nanobot.messages import Sender
 from nanobot.ports import LLM, Episode
-from nanobot.store.dreams import DreamFiles
-from nanobot.store.history import History
-from nanobot.store.sessions import SessionManager
+from nanobot.sessions.store import SessionManager
+from nanobot.store.state import DreamFiles
 from nanobot.tokens import TokenEstimator
 from nanobot.transcript import Line, Message, Reset
 from nanobot.workspace import Workspace
@@ -34,8 +33,8 @@ class Place:
         self.llm = llm
         self.clock = clock or FakeClock(instant=True)
         self.sessions = SessionManager(self.workspace, fsync=False)
-        self.history = History(self.workspace, fsync=False)
-        self.background = Background(self.clock)
+        self.history = EpisodeStore(self.workspace, fsync=False)
+        self.background = BackgroundSlot(self.clock)
         self.busy: set[str] = set()
         tokens = TokenEstimator()
         self.consolidator = Consolidator(
@@ -43,7 +42,7 @@ class Place:
             self.history,
             Archivist(Summariser(lambda _: (llm, tokens)), self.clock),
             self.background,
-            Setbacks(self.clock, DreamFiles(self.workspace)),
+            SummaryRetries(self.clock, DreamFiles(self.workspace)),
             rest=1800.0,
             is_busy=self.busy.__contains__,
         )

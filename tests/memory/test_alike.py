@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.memory.alike import difference, overlap
+from nanobot.nlp.words import difference, overlap
 
 
 @pytest.mark.parametrize(

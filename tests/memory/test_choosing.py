@@ -8,12 +8,10 @@ import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Scope
 from nanobot.errors import LLMError
-from nanobot.memory.recall.choosing import MOST, Choice, Chooser
-from nanobot.memory.shelves import Shelves
+from nanobot.memory.recall.injection import MOST_CHOSEN, Chooser, NoteChoice
+from nanobot.memory.scopes import MemoryRegistry
 from nanobot.ports import ModelInfo, Reply, Request, Stream
-from nanobot.store.documents import CachedDocuments
-from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.memory_folder import MemoryFolder
+from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmatter
 from nanobot.transcript import Usage
 from nanobot.workspace import Workspace
 from tests.fakes.clock import FakeClock
@@ -42,16 +40,20 @@ class Answering:
 
 
 @pytest.fixture
-def shelves(tmp_path: Path) -> Shelves:
+def shelves(tmp_path: Path) -> MemoryRegistry:
     workspace, documents = Workspace(tmp_path), CachedDocuments()
     workspace.memory.mkdir()
     for number in range(1, 6):
         head = f"---\nsummary: about number {number}\nupdated: 2026-11-{30 - number}\n---\n"
         (workspace.memory / f"note{number}.md").write_text(f"{head}Body {number}.\n")
-    return Shelves(workspace, lambda path: MemoryFolder(path, documents), read_frontmatter, FakeClock(), budget=32768)
+    return MemoryRegistry(
+        workspace, lambda path: MemoryFolder(path, documents), read_frontmatter, FakeClock(), budget=32768
+    )
 
 
-async def choose(shelves: Shelves, model: Answering, said: Sequence[str] = ("one", "two", "three?")) -> Choice | None:
+async def choose(
+    shelves: MemoryRegistry, model: Answering, said: Sequence[str] = ("one", "two", "three?")
+) -> NoteChoice | None:
     return await Chooser(shelves, lambda _: model).choose("cli:a", OWNER_IN_TERMINAL, said)
 
 
@@ -65,28 +67,28 @@ async def choose(shelves: Shelves, model: Answering, said: Sequence[str] = ("one
     ],
 )
 async def test_the_rows_that_a_model_names_are_the_notes_that_are_shown(
-    shelves: Shelves, answer: str, names: list[str]
+    shelves: MemoryRegistry, answer: str, names: list[str]
 ) -> None:
     choice = await choose(shelves, Answering(answer))
 
     assert choice
-    assert [note.name for note in choice.notes] == names[:MOST]
+    assert [note.name for note in choice.notes] == names[:MOST_CHOSEN]
     assert choice.usage == Usage(50, 5)
 
 
 @pytest.mark.parametrize("answer", ["", "none of them", "[0]", "[6]", "[1, x]", LLMError("rate_limit", "429")])
-async def test_no_valid_answer_is_no_choice(shelves: Shelves, answer: str | LLMError) -> None:
+async def test_no_valid_answer_is_no_choice(shelves: MemoryRegistry, answer: str | LLMError) -> None:
     assert await choose(shelves, Answering(answer)) is None
 
 
 async def test_an_answer_that_does_not_come_in_time_is_no_choice(
-    shelves: Shelves, monkeypatch: pytest.MonkeyPatch
+    shelves: MemoryRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nanobot.memory.recall.choosing.PATIENCE", 0.01)
+    monkeypatch.setattr("nanobot.memory.recall.injection.PATIENCE", 0.01)
     assert await choose(shelves, Answering(None)) is None
 
 
-async def test_the_model_reads_names_summaries_and_what_was_said_and_no_bodies(shelves: Shelves) -> None:
+async def test_the_model_reads_names_summaries_and_what_was_said_and_no_bodies(shelves: MemoryRegistry) -> None:
     model = Answering("[]")
     await choose(shelves, model)
 
@@ -96,10 +98,10 @@ async def test_the_model_reads_names_summaries_and_what_was_said_and_no_bodies(s
     assert "Body" not in asked
 
 
-async def test_without_notes_no_model_is_asked(shelves: Shelves) -> None:
+async def test_without_notes_no_model_is_asked(shelves: MemoryRegistry) -> None:
     model = Answering("[1]")
     authority = OWNER_IN_TERMINAL.__class__(OWNER_IN_TERMINAL.role, Scope("person:x-1"), OWNER_IN_TERMINAL.origin)
     choice = await Chooser(shelves, lambda _: model).choose("x:1", authority, ["hi"])
 
-    assert choice == Choice((), None)
+    assert choice == NoteChoice((), None)
     assert not model.requests

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nanobot.authority import Origin
-from nanobot.memory.commits import Commit, Operation, Verb, by_hand, following, parse, write
+from nanobot.memory.changes import Commit, Operation, Verb, by_hand, following, parse, write
 
 FULL = Commit(
     kind="dream",

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.agent.background import Background
 from nanobot.authority import Origin, Scope
+from nanobot.core.lanes import BackgroundSlot
 from nanobot.errors import LLMError, LLMErrorKind, StoreError
-from nanobot.memory.secrets import REDACTED
-from nanobot.memory.setbacks import LEFT_ALONE, Setback, Setbacks
+from nanobot.memory.episodes.retries import LEFT_ALONE, Setback, SummaryRetries
 from nanobot.messages import Quote
+from nanobot.nlp.secrets import REDACTED
 from nanobot.ports import Episode, Fact, ModelInfo, Reply, Request, Stream
-from nanobot.store.dreams import DreamFiles
+from nanobot.store.state import DreamFiles
 from nanobot.transcript import Line, Message, Session, ToolCall
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.llm import HANG, Answer, ScriptedLLM, calls, says
@@ -317,7 +317,7 @@ async def test_a_long_conversation_becomes_several_episodes_and_its_tail_is_in_o
 async def test_one_run_makes_a_bounded_number_of_episodes_and_the_next_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nanobot.memory.consolidator.MOST_PIECES", 2)
+    monkeypatch.setattr("nanobot.memory.episodes.consolidator.MOST_PIECES", 2)
     place = Place(tmp_path, ScriptedLLM(says("- filler"), info=SMALL))
     await place.say(*("filler words " * 150 for _ in range(12)))
     done = await place.consolidator.archive(KEY, "")
@@ -534,7 +534,7 @@ async def test_a_model_that_answers_one_by_one_is_left_to_whoever_speaks_meanwhi
 
 async def test_who_waits_for_a_rest_waits_from_the_last_turn_on(tmp_path: Path) -> None:
     clock = FakeClock()
-    background = Background(clock)
+    background = BackgroundSlot(clock)
     rest = asyncio.create_task(background.rested(60))
     await clock.sleeping()
     with background.answering():
@@ -659,8 +659,8 @@ async def test_what_failed_of_one_session_is_not_held_against_another(tmp_path: 
     useless, other = LLMError("empty"), "cli:another"
     book = DreamFiles(Place(tmp_path, ScriptedLLM()).workspace)
     for _ in range(2):
-        await Setbacks(FakeClock(), book).add(KEY, useless)
-    setbacks = Setbacks(FakeClock(), book)
+        await SummaryRetries(FakeClock(), book).add(KEY, useless)
+    setbacks = SummaryRetries(FakeClock(), book)
     await setbacks.add(other, useless)
     assert not setbacks.is_enough(other, useless)
     await setbacks.add(KEY, useless)
@@ -671,9 +671,9 @@ async def test_what_failed_of_one_session_is_not_held_against_another(tmp_path: 
 async def test_a_model_that_was_out_of_reach_gave_no_useless_answers(tmp_path: Path) -> None:
     book = DreamFiles(Place(tmp_path, ScriptedLLM()).workspace)
     for in_one_process in (True, False):
-        setbacks = Setbacks(FakeClock(), book)
+        setbacks = SummaryRetries(FakeClock(), book)
         for kind in ("network", "timeout", "empty"):
-            setbacks = setbacks if in_one_process else Setbacks(FakeClock(), book)
+            setbacks = setbacks if in_one_process else SummaryRetries(FakeClock(), book)
             await setbacks.add(KEY, LLMError(kind))
         assert not setbacks.is_enough(KEY, LLMError("empty"))
         await setbacks.clear(KEY)

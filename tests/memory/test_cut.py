@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.memory.cut import cut
+from nanobot.memory.prompt import cut
 
 
 def test_what_fits_is_left_alone() -> None:

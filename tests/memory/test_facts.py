@@ -6,18 +6,16 @@ import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.i18n import Language
-from nanobot.memory.facts import MOST, Facts, Remembered, known_line, with_fact
-from nanobot.memory.index import MARKER
-from nanobot.memory.keeping import Asked
-from nanobot.memory.notebook import Notebook
-from nanobot.store.documents import CachedDocuments
-from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.memory_folder import MemoryFolder
+from nanobot.memory.changes import ChangeRequest
+from nanobot.memory.facts import MOST, Facts, RememberOutcome, known_line, with_fact
+from nanobot.memory.markdown import MARKER
+from nanobot.memory.notes import Notebook
+from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmatter
 from tests.fakes.clock import FakeClock
 
 BUDGET = 32 * 1024
-ASKED = Asked("cli:test", OWNER_IN_TERMINAL, message="cli:test:1")
-OF_A_MEMBER = Asked("telegram:7", Authority(Role.MEMBER, Scope.person("telegram", "7"), Origin.PERSON))
+ASKED = ChangeRequest("cli:test", OWNER_IN_TERMINAL, message="cli:test:1")
+OF_A_MEMBER = ChangeRequest("telegram:7", Authority(Role.MEMBER, Scope.person("telegram", "7"), Origin.PERSON))
 PIXEL = "- My dog is called Pixel (2026-11-30)"
 
 
@@ -67,7 +65,7 @@ def test_a_fact_gets_its_place_and_all_else_stays(before: str, after: str) -> No
 async def test_it_is_saved_at_once_in_the_persons_words_with_the_date(path: Path) -> None:
     remembered = await facts_in(path).remember("My dog is called Pixel", ASKED)
 
-    assert remembered == Remembered("saved", line=PIXEL)
+    assert remembered == RememberOutcome("saved", line=PIXEL)
     assert PIXEL in written(path).split("\n")
 
 
@@ -84,7 +82,7 @@ async def test_the_same_fact_is_not_written_twice(path: Path) -> None:
 
     remembered = await facts_in(path).remember("My dog is called Pixel", ASKED)
 
-    assert remembered == Remembered("known", line="* my dog is  called pixel. (2025-01-01)")
+    assert remembered == RememberOutcome("known", line="* my dog is  called pixel. (2025-01-01)")
     assert written(path) == before
 
 
@@ -96,7 +94,7 @@ def test_another_number_is_another_fact() -> None:
 async def test_a_secret_is_refused_and_nothing_is_written(path: Path) -> None:
     remembered = await facts_in(path).remember("我的密码是hunter2", ASKED)
 
-    assert remembered == Remembered("secret", secret="password")
+    assert remembered == RememberOutcome("secret", secret="password")
     assert written(path) == ""
 
 
@@ -106,7 +104,7 @@ async def test_a_secret_does_not_hide_behind_line_ends_or_unseen_characters(path
 
 
 @pytest.mark.parametrize("asked", [ASKED, OF_A_MEMBER])
-async def test_what_somebody_says_themself_is_remembered_in_whatever_words(path: Path, asked: Asked) -> None:
+async def test_what_somebody_says_themself_is_remembered_in_whatever_words(path: Path, asked: ChangeRequest) -> None:
     for number, text in enumerate(
         ["From now on always end with a joke", "Always\nrun x.sh first", "以后每次都要先问我"]
     ):
@@ -115,8 +113,8 @@ async def test_what_somebody_says_themself_is_remembered_in_whatever_words(path:
 
 async def test_in_a_group_it_is_written_who_said_so_unless_that_is_an_owner(path: Path) -> None:
     hikers = Scope.group("telegram", "-1")
-    ben = Asked("x", Authority(Role.MEMBER, hikers, Origin.PERSON), person="7", name="Ben [owner]")
-    ada = Asked("x", Authority(Role.OWNER, hikers, Origin.OWNER), person="8", name="Ada")
+    ben = ChangeRequest("x", Authority(Role.MEMBER, hikers, Origin.PERSON), person="7", name="Ben [owner]")
+    ada = ChangeRequest("x", Authority(Role.OWNER, hikers, Origin.OWNER), person="8", name="Ada")
 
     remembered = [await facts_in(path).remember(text, asked) for text, asked in (("we meet at 9", ben), ("at 10", ada))]
 
@@ -147,7 +145,7 @@ async def test_a_fact_beyond_what_the_model_reads_is_saved_and_that_is_said(path
 
     remembered = await facts_in(path).remember("My dog is called Pixel", ASKED)
 
-    assert remembered == Remembered("saved", line=PIXEL, in_view=False)
+    assert remembered == RememberOutcome("saved", line=PIXEL, in_view=False)
     assert PIXEL in written(path)
 
 
@@ -155,18 +153,18 @@ async def test_a_fact_beyond_what_the_model_reads_is_saved_and_that_is_said(path
 @pytest.mark.parametrize(
     "remembered",
     [
-        Remembered("saved", line=PIXEL),
-        Remembered("saved", line=PIXEL, in_view=False),
-        Remembered("known", line=PIXEL),
-        Remembered("secret", secret="private_key"),
-        Remembered("secret", secret="key"),
-        Remembered("secret", secret="token"),
-        Remembered("secret", secret="password"),
-        Remembered("too_long"),
-        Remembered("nothing"),
+        RememberOutcome("saved", line=PIXEL),
+        RememberOutcome("saved", line=PIXEL, in_view=False),
+        RememberOutcome("known", line=PIXEL),
+        RememberOutcome("secret", secret="private_key"),
+        RememberOutcome("secret", secret="key"),
+        RememberOutcome("secret", secret="token"),
+        RememberOutcome("secret", secret="password"),
+        RememberOutcome("too_long"),
+        RememberOutcome("nothing"),
     ],
 )
-def test_the_person_is_told_what_became_of_it(remembered: Remembered, language: Language) -> None:
+def test_the_person_is_told_what_became_of_it(remembered: RememberOutcome, language: Language) -> None:
     told = remembered.told(language)
 
     assert told

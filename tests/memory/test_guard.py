@@ -1,7 +1,7 @@
 import pytest
 
-from nanobot.memory.secrets import refusal
 from nanobot.memory.tool_changes import objection
+from nanobot.nlp.secrets import refusal
 from nanobot.text import cleaned, is_treacherous
 
 SECRETS = {

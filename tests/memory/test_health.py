@@ -5,9 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from nanobot.memory.canaries import leaks
-from nanobot.memory.commits import Commit, Operation, write
-from nanobot.memory.health import Ailment, Norms, Past, examine
+from nanobot.memory.changes import Commit, Operation, write
+from nanobot.memory.health import Ailment, MemoryHistory, Norms, examine, leaks
 from nanobot.ports import Version
 from tests.fakes.clock import START
 
@@ -15,9 +14,9 @@ MEMORY = "memory/MEMORY.md"
 NORMS = Norms(stale=90, budgets={"MEMORY.md": 200, "USER.md": 200, "note": 300})
 
 
-def found(files: Mapping[str, str], past: Past | None = None, *, days: int = 0) -> Sequence[Ailment]:
+def found(files: Mapping[str, str], past: MemoryHistory | None = None, *, days: int = 0) -> Sequence[Ailment]:
     data = {path: text.encode() for path, text in files.items()}
-    return list(examine(data, past or Past(), NORMS, START + timedelta(days=days)))
+    return list(examine(data, past or MemoryHistory(), NORMS, START + timedelta(days=days)))
 
 
 def told(files: Mapping[str, str]) -> list[tuple[str, str, str]]:
@@ -92,7 +91,7 @@ def test_what_is_longer_than_what_is_read_of_it_is_named() -> None:
 
 
 def test_what_was_not_said_again_for_long_is_stale() -> None:
-    past = Past([version(Operation("add", MEMORY, text="likes tea", messages=("m1",)))])
+    past = MemoryHistory([version(Operation("add", MEMORY, text="likes tea", messages=("m1",)))])
 
     assert found({MEMORY: "- likes tea (2026-03-02)\n"}, past, days=90) == []
     [one] = found({MEMORY: "- likes tea (2026-03-02)\n"}, past, days=92)
@@ -100,7 +99,7 @@ def test_what_was_not_said_again_for_long_is_stale() -> None:
 
 
 def test_a_line_of_which_nobody_knows_where_it_comes_from_is_unsourced() -> None:
-    past = Past(
+    past = MemoryHistory(
         [
             version(
                 Operation("add", MEMORY, text="likes tea", messages=("m1",)),

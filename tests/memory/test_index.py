@@ -1,4 +1,4 @@
-from nanobot.memory.index import MARKER, index_line, with_index, without_index
+from nanobot.memory.markdown import MARKER, index_line, with_index, without_index
 
 ONE = index_line("project", "greenhouse wiring", "greenhouse.md", "2026-11-02")
 TWO = index_line("note", "how the report looks", "weekly-report.md", "2026-10-11")

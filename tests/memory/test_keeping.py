@@ -5,25 +5,21 @@ from threading import Lock
 
 import pytest
 
+from nanobot.aio import ReadersWriterLock
 from nanobot.app.memory import workspace_files
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.errors import ToolError
-from nanobot.memory.commits import Commit, by_hand, parse
+from nanobot.memory.changes import ChangeRequest, Commit, VersionedWriter, WithoutIndex, by_hand, parse
 from nanobot.memory.facts import Facts
-from nanobot.memory.keeping import Asked, Keeping
-from nanobot.memory.passage import Passage
 from nanobot.memory.proposals import Proposals
-from nanobot.memory.shelves import Shelves
+from nanobot.memory.scopes import MemoryRegistry
 from nanobot.memory.tool_changes import ToolChanges, shown_lines
-from nanobot.memory.versioned import WithoutIndex
+from nanobot.memory.versions.store import GitVersions
 from nanobot.messages import Address
 from nanobot.ports import Caller, ToolResult, Version
-from nanobot.store.documents import CachedDocuments
-from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.memory_folder import MemoryFolder
-from nanobot.store.proposals import ProposalsFile
-from nanobot.store.repo.versions import GitVersions
-from nanobot.store.sessions import SessionManager
+from nanobot.sessions.store import SessionManager
+from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmatter
+from nanobot.store.state import ProposalsFile
 from nanobot.tools.approval import Approval
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.paths import Sandbox
@@ -35,7 +31,7 @@ from tests.tools.desk import Person
 
 MEMORY = "memory/MEMORY.md"
 CALLER = Caller(Address("cli", "main"), OWNER_IN_TERMINAL, "t1", "en")
-ASKED = Asked("cli:main", OWNER_IN_TERMINAL, message="cli:main:1")
+ASKED = ChangeRequest("cli:main", OWNER_IN_TERMINAL, message="cli:main:1")
 
 
 class Desk:
@@ -47,13 +43,13 @@ class Desk:
         self.root = root
         self.sessions = SessionManager(workspace, fsync=False)
         self.versions = GitVersions(workspace, WithoutIndex(), clock, by_hand)
-        self.keeping = Keeping(self.versions, self.sessions)
-        self.shelves = Shelves(
+        self.keeping = VersionedWriter(self.versions, self.sessions)
+        self.shelves = MemoryRegistry(
             workspace, lambda path: MemoryFolder(path, documents), read_frontmatter, clock, 32_768, self.keeping
         )
         files = workspace_files(workspace, Lock())
         store = ProposalsFile(workspace.proposals)
-        self.proposals = Proposals(store, self.keeping, files, self.shelves, clock, Passage())
+        self.proposals = Proposals(store, self.keeping, files, self.shelves, clock, ReadersWriterLock())
         changes = self.changes = ToolChanges(self.keeping, self.proposals, read_frontmatter)
         remembering = Remembering(changes.judge, self.shelves.written, changes.keep, changes.propose, changes.staged)
         self.person = Person()
@@ -149,7 +145,7 @@ async def test_what_a_person_asks_to_remember_rests_on_their_message(desk: Desk)
 
 async def test_a_member_remembers_in_a_history_of_their_own_scope(desk: Desk) -> None:
     scope = Scope.person("telegram", "7")
-    asked = Asked("telegram:7", Authority(Role.MEMBER, scope, Origin.PERSON), message="telegram:7:1")
+    asked = ChangeRequest("telegram:7", Authority(Role.MEMBER, scope, Origin.PERSON), message="telegram:7:1")
 
     await desk.facts(scope.name).remember("I sail", asked)
 

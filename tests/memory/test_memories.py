@@ -12,15 +12,14 @@ import pytest
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.errors import StoreError
 from nanobot.ids import new_id
-from nanobot.memory.recall.memories import Memories
-from nanobot.memory.recall.words import words_of
-from nanobot.memory.recall.written import written_reader
+from nanobot.memory.recall.index.indexer import open_recall
+from nanobot.memory.recall.service import RecallService, written_reader
 from nanobot.messages import Sender
+from nanobot.nlp.words import words_of
 from nanobot.ports import RecallIndex, RecallKeeper
 from nanobot.ports.recall import Progress
-from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.recall.indexer import open_recall
-from nanobot.store.sessions import SessionManager
+from nanobot.sessions.store import SessionManager
+from nanobot.store.documents import read_frontmatter
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
 from tests.fakes.clock import FakeClock
@@ -35,7 +34,7 @@ class House:
         self.workspace = Workspace(root)
         self.clock = FakeClock()
         self.open = partial(open_recall, self.workspace, words_of, written_reader(read_frontmatter))
-        self.memories = Memories(self.open, self.clock)
+        self.memories = RecallService(self.open, self.clock)
         self.store = SessionManager(self.workspace, fsync=False, on_append=lambda key: self.memories.appended(key))
 
     async def say(self, text: str, *, turn: str = "") -> None:
@@ -139,11 +138,11 @@ class SlowKeeper:
 async def test_an_index_that_is_being_built_serves_what_it_holds_and_says_so(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nanobot.memory.recall.memories.PATIENCE", 0.05)
+    monkeypatch.setattr("nanobot.memory.recall.service.PATIENCE", 0.05)
     await house.say("the marmot whistles")
     index, keeper = await asyncio.to_thread(house.open)
     slow = SlowKeeper(keeper)
-    house.memories = Memories(lambda: (index, slow), house.clock)
+    house.memories = RecallService(lambda: (index, slow), house.clock)
     async with house.running():
         await asyncio.to_thread(slow.begun.wait, 20)
         try:
@@ -154,7 +153,7 @@ async def test_an_index_that_is_being_built_serves_what_it_holds_and_says_so(
             await house.say("turns go on")
         finally:
             slow.go_on.set()
-        monkeypatch.setattr("nanobot.memory.recall.memories.PATIENCE", 20)
+        monkeypatch.setattr("nanobot.memory.recall.service.PATIENCE", 20)
         assert (await house.memories.find("marmot", OWNER_IN_TERMINAL)).unread == 0
 
 
@@ -162,7 +161,7 @@ async def test_an_index_that_cannot_be_opened_is_an_error_for_who_searches_and_f
     def fail() -> tuple[RecallIndex, RecallKeeper]:
         raise StoreError("the disk is full")
 
-    house.memories = Memories(fail, house.clock)
+    house.memories = RecallService(fail, house.clock)
     async with house.running():
         with pytest.raises(StoreError, match="full"):
             await house.find("marmot")
@@ -187,7 +186,7 @@ class FailingKeeper:
 async def test_a_bug_in_the_index_ends_nothing_and_is_told_until_it_is_up_to_date_again(house: House) -> None:
     index, keeper = await asyncio.to_thread(house.open)
     failing = FailingKeeper(keeper)
-    house.memories = Memories(lambda: (index, failing), house.clock)  # type: ignore[arg-type, return-value]
+    house.memories = RecallService(lambda: (index, failing), house.clock)  # type: ignore[arg-type, return-value]
     async with house.running() as task:
         await house.say("the marmot whistles")
         assert await house.find("marmot") == []
@@ -208,7 +207,7 @@ async def test_an_index_that_could_not_be_opened_is_opened_when_it_can_be(house:
         return house.open()
 
     await house.say("the marmot whistles")
-    house.memories = Memories(attempt, house.clock)
+    house.memories = RecallService(attempt, house.clock)
     with pytest.raises(StoreError):
         await house.memories.run()
     with pytest.raises(StoreError):

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.authority import Origin
-from nanobot.memory.minutes import Scribe, numbered, origin_of, plain
-from nanobot.memory.secrets import REDACTED
+from nanobot.memory.episodes.transcript_text import Scribe, numbered, origin_of, plain
 from nanobot.messages import Attachment, Quote, Sender
+from nanobot.nlp.secrets import REDACTED
 from nanobot.transcript import Message, ToolCall
 
 ADA = Sender("7", "Ada")

@@ -4,12 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.memory.index import MARKER
-from nanobot.memory.note import Link
-from nanobot.memory.notebook import Notebook
-from nanobot.store.documents import CachedDocuments
-from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.memory_folder import MemoryFolder
+from nanobot.memory.markdown import MARKER
+from nanobot.memory.notes import Notebook, NoteLink
+from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmatter
 from tests.fakes.clock import FakeClock
 
 GREENHOUSE = """---
@@ -198,7 +195,7 @@ async def test_notes_are_a_small_graph(opened: Opened) -> None:
     greenhouse, report = opened.notebook.find("Greenhouse"), opened.notebook.find("weekly-report.md")
     assert greenhouse
     assert report
-    assert greenhouse.links == (Link("garden", "part_of"), Link("weekly-report"), Link("Garden"))
+    assert greenhouse.links == (NoteLink("garden", "part_of"), NoteLink("weekly-report"), NoteLink("Garden"))
     assert opened.notebook.linking_to(report) == [greenhouse]
     assert {(problem.kind, problem.detail) for problem in opened.notebook.problems} == {
         ("link", "garden"),

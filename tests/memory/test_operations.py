@@ -5,8 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.memory.facts import compared
-from nanobot.memory.operations import facts_in, lines_brought, operations
+from nanobot.memory.facts import compared, facts_in, lines_brought, operations
 from nanobot.ports import Edit
 
 MEMORY = "memory/MEMORY.md"

@@ -10,14 +10,12 @@ import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.errors import ToolError
+from nanobot.memory.changes import ChangeRequest
 from nanobot.memory.facts import Facts
-from nanobot.memory.keeping import Asked
-from nanobot.memory.notebook import Notebook
+from nanobot.memory.notes import Notebook
 from nanobot.messages import Address, Attachment, Quote, Sender
 from nanobot.ports import Caller, Edit
-from nanobot.store.documents import CachedDocuments
-from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.memory_folder import MemoryFolder
+from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmatter
 from nanobot.transcript import Message
 from tests.fakes.clock import FakeClock
 from tests.memory.test_keeping import CALLER, MEMORY, Desk
@@ -293,7 +291,7 @@ async def test_with_remember_too_in_their_own_memory(tmp_path: Path) -> None:
     store = MemoryFolder(tmp_path / "MEMORY.md", CachedDocuments())
     facts = Facts(store, Notebook(store, read_frontmatter, clock), clock, budget=1_000_000)
 
-    outcomes = [(await facts.remember(text, Asked("telegram:7", BOB))).outcome for text in HARMLESS]
+    outcomes = [(await facts.remember(text, ChangeRequest("telegram:7", BOB))).outcome for text in HARMLESS]
 
     assert set(outcomes) == {"saved"}
 

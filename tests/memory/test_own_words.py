@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.memory.own_words import is_said, speaks_for
+from nanobot.nlp.own_words import is_said, speaks_for
 
 _ROWS = (Path(__file__).parent.parent / "words" / "said.txt").read_text(encoding="utf-8").splitlines()
 ROWS = [row.replace("\\n", "\n").split(" | ") for row in _ROWS if row and not row.startswith("#!")]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.authority import Scope
-from nanobot.memory.pieces import Stretch, first_piece, scopes_of
+from nanobot.memory.episodes.archivist import Stretch, first_piece, scopes_of
 from nanobot.transcript import Message, ToolCall
 from tests.test_history import problems
 

@@ -6,22 +6,18 @@ from threading import Lock
 
 import pytest
 
+from nanobot.aio import ReadersWriterLock
 from nanobot.app.memory import workspace_files
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
-from nanobot.memory.commits import Commit, by_hand, parse, write
-from nanobot.memory.keeping import Keeping
-from nanobot.memory.passage import Passage
+from nanobot.memory.changes import Commit, VersionedWriter, WithoutIndex, by_hand, parse, write
 from nanobot.memory.proposals import LASTS, MOST, Fit, Proposals, put_in
-from nanobot.memory.shelves import Shelves
-from nanobot.memory.versioned import WithoutIndex
+from nanobot.memory.scopes import MemoryRegistry
+from nanobot.memory.versions.store import GitVersions
 from nanobot.messages import Address
 from nanobot.ports import Caller, Edit, ProposedChange
-from nanobot.store.documents import CachedDocuments
-from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.memory_folder import MemoryFolder
-from nanobot.store.proposals import ProposalsFile
-from nanobot.store.repo.versions import GitVersions
-from nanobot.store.sessions import SessionManager
+from nanobot.sessions.store import SessionManager
+from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmatter
+from nanobot.store.state import ProposalsFile
 from nanobot.workspace import Workspace
 from tests.fakes.clock import FakeClock
 
@@ -40,13 +36,13 @@ class House:
         self.root, self.clock = root, clock
         workspace, documents, lock = Workspace(root), CachedDocuments(), Lock()
         self.versions = GitVersions(workspace, WithoutIndex(), clock, by_hand, lock)
-        self.keeping = Keeping(self.versions, SessionManager(workspace, fsync=False))
-        self.shelves = Shelves(
+        self.keeping = VersionedWriter(self.versions, SessionManager(workspace, fsync=False))
+        self.shelves = MemoryRegistry(
             workspace, lambda path: MemoryFolder(path, documents, lock), read_frontmatter, clock, 32_768, self.keeping
         )
         self.store = ProposalsFile(workspace.proposals)
         files = workspace_files(workspace, lock)
-        self.proposals = Proposals(self.store, self.keeping, files, self.shelves, clock, Passage())
+        self.proposals = Proposals(self.store, self.keeping, files, self.shelves, clock, ReadersWriterLock())
 
     def anew(self) -> "House":
         return House(self.root, self.clock)

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.memory.recall.dates import days_in, without_days
-from nanobot.memory.recall.days import Days
+from nanobot.nlp.dates import Days, days_in, without_days
 
 MONDAY = date(2026, 11, 30)
 

@@ -7,8 +7,8 @@ import pytest
 
 from nanobot.authority import Origin
 from nanobot.memory.recall.search import LocalRecall
-from nanobot.memory.recall.words import words_of
-from nanobot.ports import Hit, Said, Within
+from nanobot.nlp.words import words_of
+from nanobot.ports import Hit, SearchableText, Within
 from tests.fakes.recall_index import ListIndex
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -16,8 +16,8 @@ NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 def said(
     key: int, text: str, *, session: str = "cli:a", at: datetime = NOW, speaker: str = "", role: str = "user"
-) -> Said:
-    return Said(
+) -> SearchableText:
+    return SearchableText(
         key=key,
         source="session",
         file=session,
@@ -35,18 +35,20 @@ def said(
     )
 
 
-def talk(*texts: str, speakers: Sequence[str] = ("",), start: datetime = NOW - timedelta(days=9)) -> list[Said]:
+def talk(
+    *texts: str, speakers: Sequence[str] = ("",), start: datetime = NOW - timedelta(days=9)
+) -> list[SearchableText]:
     return [
         said(number, text, at=start + timedelta(minutes=number), speaker=speakers[number % len(speakers)])
         for number, text in enumerate(texts)
     ]
 
 
-def ask(texts: Sequence[Said], question: str, **options: object) -> Sequence[Hit]:
+def ask(texts: Sequence[SearchableText], question: str, **options: object) -> Sequence[Hit]:
     return LocalRecall(ListIndex(texts)).search(question, now=NOW, **options)  # type: ignore[arg-type]
 
 
-def best(texts: Sequence[Said], question: str) -> str:
+def best(texts: Sequence[SearchableText], question: str) -> str:
     return ask(texts, question)[0].said.text
 
 
@@ -106,7 +108,7 @@ def test_after_a_long_silence_a_neighbour_is_none() -> None:
     assert together > apart
 
 
-def question_time(question: Said) -> datetime:
+def question_time(question: SearchableText) -> datetime:
     return datetime.fromisoformat(question.at)
 
 

@@ -4,9 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.memory.recall.stem import stem
-from nanobot.memory.recall.synonyms import synonyms
-from nanobot.memory.recall.words import is_stop, words_of
+from nanobot.nlp.words import is_stop, stem, synonyms, words_of
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from nanobot.memory.secrets import REDACTED, redact, refusal
+from nanobot.nlp.secrets import REDACTED, redact, refusal
 from nanobot.text import cleaned
 from tests.memory.test_guard import HARMLESS, SECRETS
 

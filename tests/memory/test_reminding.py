@@ -10,11 +10,11 @@ import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Origin, Scope
 from nanobot.ids import new_id
-from nanobot.memory.recall.reminding import ROOM
+from nanobot.memory.recall.injection import ROOM
 from nanobot.messages import Address, Sender
 from nanobot.ports import Episode, Hit, ModelInfo
-from nanobot.store import lines
-from nanobot.store.session_files import SessionFiles
+from nanobot.sessions import lines
+from nanobot.sessions.store import SessionFiles
 from nanobot.transcript import Message
 from tests.fakes.bot import Bot
 from tests.fakes.llm import ScriptedLLM, says

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nanobot.memory.secrets import redact, refusal
+from nanobot.nlp.secrets import redact, refusal
 
 _ALPHABETS = {
     "alnum": string.ascii_letters + string.digits,
@@ -22,7 +22,7 @@ _ALPHABETS = {
     "base64": string.ascii_letters + string.digits + "+/",
 }
 _RULES: dict[str, Any] = tomllib.loads(
-    (resources.files("nanobot.memory") / "patterns" / "secrets.toml").read_text(encoding="utf-8")
+    (resources.files("nanobot.nlp") / "patterns" / "secrets.toml").read_text(encoding="utf-8")
 )
 _EXAMPLES = [
     (example, rule["kind"])

@@ -1,5 +1,5 @@
-from nanobot.memory.index import MARKER, index_line, with_index
-from nanobot.memory.section import memory_section, shown_facts
+from nanobot.memory.markdown import MARKER, index_line, with_index
+from nanobot.memory.prompt import memory_section, shown_facts
 
 BUDGET = 32 * 1024
 

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.agent.conversation import moved, viewed
-from nanobot.history import legal, turns_of
-from nanobot.memory.strategies import STRATEGIES, View
-from nanobot.memory.strategies.importance import importance, score
-from nanobot.memory.strategies.tokens import LAST
+from nanobot.core.conversation import moved, viewed
+from nanobot.core.legal import legal, turns_of
+from nanobot.core.window import LAST, STRATEGIES, WindowView, importance, score
 from nanobot.transcript import Message, ToolCall
 from tests.test_history import problems
 
@@ -60,7 +58,7 @@ def test_whatever_the_strategy_what_is_shown_fits_is_legal_and_in_order(
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_where_nothing_was_said_nothing_stays(name: str) -> None:
-    assert STRATEGIES[name]([], size, 100) == View(0)
+    assert STRATEGIES[name]([], size, 100) == WindowView(0)
 
 
 def test_tokens_keeps_as_many_of_the_newest_turns_as_fit() -> None:
@@ -116,7 +114,7 @@ def test_the_layers_begin_with_the_cheapest() -> None:
     view = STRATEGIES["layered"](turns, size, 16_000)
     to = moved(turns, turn("now", "?"), view)
 
-    assert view == View(0, brief=3)
+    assert view == WindowView(0, brief=3)
     assert to is not None
     assert [len(message.content or "") > 1000 for message in to.shown if message.role == "tool"] == [False] * 3 + [
         True

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.memory.summary import LONGEST, FactRead, Summary, read_summary
+from nanobot.memory.episodes.summary import LONGEST, FactRead, Summary, read_summary
 
 ABOUT = "#1 10:15 [owner] Ada (1): I drink tea, the standup is at 9:30\n#2 [owner] assistant: noted\n#3 我住在上海"
 TEA = "- likes tea"

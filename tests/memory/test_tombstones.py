@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.memory.commits import Operation
+from nanobot.memory.changes import Operation
 from nanobot.memory.tombstones import Tombstone, bury, decode, encode, read
 
 AT = "2026-03-02T10:15:00+00:00"

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.memory.forget.wish import Wish
-from nanobot.memory.wishes import MOST, forget_request, remember_request
+from nanobot.forgetting.request import ForgetRequest
+from nanobot.nlp.wishes import MOST, forget_request, remember_request
 
-_FORMS = tomllib.loads((resources.files("nanobot.memory") / "patterns" / "forget.toml").read_text(encoding="utf-8"))
+_FORMS = tomllib.loads((resources.files("nanobot.nlp") / "patterns" / "forget.toml").read_text(encoding="utf-8"))
 _CORPUS = json.loads((Path(__file__).parent.parent / "words" / "forget.json").read_text(encoding="utf-8"))
 
 WISHES = {
@@ -218,4 +218,4 @@ def test_orders_in_five_languages_are_understood_and_hardly_anything_else_is_tak
     ],
 )
 def test_whose_a_thing_is_need_not_stand_where_it_is_found(words: str, terms: tuple[str, ...]) -> None:
-    assert Wish("words", words).terms == terms
+    assert ForgetRequest("words", words).terms == terms

@@ -10,25 +10,24 @@ from typing import Self
 
 import pytest
 
-from nanobot.agent.models import Models
-from nanobot.app import agent, keep
+from nanobot.app import bot, memory
 from nanobot.app.bot import Bot, build_bot
-from nanobot.app.dream import dream_later, when_to_dream
+from nanobot.app.context import AppContext, build_people
 from nanobot.app.forgetting import go_on
-from nanobot.app.ground import Ground
-from nanobot.app.people import build_people
+from nanobot.app.memory import dream_later, when_to_dream
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin
 from nanobot.bus.spool import Spool
-from nanobot.channels.access import Access, Contact
+from nanobot.channels.access import Contact, PeoplePolicy
 from nanobot.config import load
+from nanobot.core.agent import Models
 from nanobot.ids import new_id
 from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage, Quote
 from nanobot.ops.logs import log_to
 from nanobot.ports import LLM, Caller, Delivery, ToolResult, ToolSpec
-from nanobot.schedule.triggers import next_time
+from nanobot.schedule.scheduler import next_time
+from nanobot.sessions.media import MediaFolder
 from nanobot.store.lock import WorkspaceLock
-from nanobot.store.media import MediaFolder
-from nanobot.store.models import SessionModels
+from nanobot.store.state import StoredSessionModels
 from nanobot.store.template import prepare, template_folder
 from nanobot.tools.builtin import builtin_tools
 from nanobot.workspace import Home, Workspace
@@ -74,8 +73,8 @@ class House:
         self._dreamt: datetime | None = None
         self._answers: dict[str, asyncio.Future[OutboundMessage]] = {}
         self._here: dict[Address, Place] = {}  # who spoke last
-        patch.setattr(keep, "build_models", lambda config, home, workspace, clock: self._models())
-        patch.setattr(agent, "builtin_tools", lambda *a, **k: [*builtin_tools(*a, **k), Browse(page)])
+        patch.setattr(memory, "build_models", lambda config, home, workspace, clock: self._models())
+        patch.setattr(bot, "builtin_tools", lambda *a, **k: [*builtin_tools(*a, **k), Browse(page)])
 
     async def __aenter__(self) -> Self:
         self._closing = AsyncExitStack()
@@ -86,10 +85,10 @@ class House:
         self.spool = await self._closing.enter_async_context(Spool(self.workspace.spool, self.clock))
         self.people = build_people(self.config, self.workspace, self.clock)
         self.bot: Bot = build_bot(
-            Ground(self.config, self.home, self.workspace, self.clock, self.spool, self.people), "en"
+            AppContext(self.config, self.home, self.workspace, self.clock, self.spool, self.people), "en"
         )
         await go_on(self.bot.forgetting, self.spool, self.workspace)
-        self.door = Access(self.people, self.spool.send, self.clock)
+        self.door = PeoplePolicy(self.people, self.spool.send, self.clock)
         self.media = MediaFolder(self.workspace)
         tasks = await self._closing.enter_async_context(_Tasks())
         tasks.add(self.bot.dispatcher.run())
@@ -215,7 +214,7 @@ class House:
             )
 
     def _models(self) -> Models:
-        return Models({"month": lambda: self.model}, "month", SessionModels(self.workspace))
+        return Models({"month": lambda: self.model}, "month", StoredSessionModels(self.workspace))
 
 
 class _Tasks:

@@ -9,23 +9,19 @@ from pathlib import Path
 import pytest
 
 from nanobot.authority import Authority, Origin, Role, Scope
-from nanobot.memory.archivist import Archivist
-from nanobot.memory.commits import by_hand
-from nanobot.memory.dream.batch import Stores
+from nanobot.memory.changes import WithoutIndex, by_hand
 from nanobot.memory.dream.dream import Dream, Mind
-from nanobot.memory.dream.head import facts_of
-from nanobot.memory.dream.limits import Limits
+from nanobot.memory.dream.landing import Stores
+from nanobot.memory.dream.operations import DreamLimits
+from nanobot.memory.episodes.archivist import Archivist, Stretch, Summariser
+from nanobot.memory.episodes.history_file import EpisodeStore
 from nanobot.memory.facts import compared, is_told_of_others, without_speaker
-from nanobot.memory.files import Places
-from nanobot.memory.index import without_index
-from nanobot.memory.pieces import Stretch
-from nanobot.memory.slot import at_once
-from nanobot.memory.summariser import Summariser
-from nanobot.memory.versioned import WithoutIndex
+from nanobot.memory.markdown import facts_of, without_index
+from nanobot.memory.scopes import Places
+from nanobot.memory.versions.store import GitVersions
 from nanobot.ports import Author, DreamRecord, SummaryFailure, Version
-from nanobot.store.history import History
-from nanobot.store.repo.versions import GitVersions
-from nanobot.store.sessions import SessionManager
+from nanobot.ports.models import at_once
+from nanobot.sessions.store import SessionManager
 from nanobot.tokens import TokenEstimator
 from nanobot.workspace import Home, Workspace
 from tests.fakes.clock import START, FakeClock
@@ -134,7 +130,7 @@ async def _found(house: House, scope: Scope, words: str) -> Sequence[str]:
 async def _read_all_again(house: House) -> None:
     """Every conversation is summarised once more, and Dream reads all there ever was, from the beginning."""
     sessions = SessionManager(house.workspace, fsync=False)
-    episodes = History(house.workspace, fsync=False)
+    episodes = EpisodeStore(house.workspace, fsync=False)
     archivist = Archivist(Summariser(lambda _: (house.model, TokenEstimator())), house.clock)
     for session in await sessions.list():
         rest = await sessions.messages(session.key)
@@ -148,7 +144,7 @@ async def _read_all_again(house: House) -> None:
         house.bot.keep.memory.shelves,
         Mind(lambda: (house.model, TokenEstimator()), at_once),
         house.clock,
-        Limits(tokens=10**9, steps=1000, runs_per_day=100, batch=100),
+        DreamLimits(tokens=10**9, steps=1000, runs_per_day=100, batch=100),
         house.bot.keep.memories.refresh,
     )
     report = await dream.run("asked")

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from nanobot.llm.local import LocalModel, is_installed
-from nanobot.memory.alike import content_words
 from nanobot.messages import Quote
-from nanobot.ops.clock import SystemClock
+from nanobot.models.local import LocalModel, is_installed
+from nanobot.nlp.words import content_words
 from nanobot.ports import ModelInfo
+from nanobot.schedule.scheduler import SystemClock
 from nanobot.store.template import template_folder
 from nanobot.workspace import Home
 from tests.fakes.clock import FakeClock

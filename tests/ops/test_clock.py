@@ -8,8 +8,8 @@ from datetime import date, datetime, timedelta
 import pytest
 import tzlocal
 
-from nanobot.memory.forget.wish import Wish
-from nanobot.ops.clock import SystemClock
+from nanobot.forgetting.request import ForgetRequest
+from nanobot.schedule.scheduler import SystemClock
 
 
 @pytest.fixture(params=["Europe/Berlin", "America/New_York"])
@@ -35,7 +35,7 @@ def test_it_tells_what_the_machine_tells() -> None:
 @pytest.mark.usefixtures("zone")
 @pytest.mark.parametrize("day", [date(2026, 1, 15), date(2026, 7, 15)])
 def test_a_day_of_another_season_begins_at_its_own_midnight(day: date) -> None:
-    moment = Wish("since", day.isoformat()).moment(SystemClock().now().tzinfo)
+    moment = ForgetRequest("since", day.isoformat()).moment(SystemClock().now().tzinfo)
 
     assert datetime.fromisoformat(moment) == datetime(day.year, day.month, day.day).astimezone()
 

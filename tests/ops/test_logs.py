@@ -8,7 +8,7 @@ from typing import Literal
 
 import pytest
 
-from nanobot.app.ground import open_log
+from nanobot.app.context import open_log
 from nanobot.config import load
 from nanobot.ops import logs
 from nanobot.ops.logs import MOST, Mask, hide_on_stderr, log_to

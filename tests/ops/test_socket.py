@@ -10,8 +10,7 @@ import pytest
 
 from nanobot.errors import NanobotError, StoreError, WorkspaceError
 from nanobot.ops.control import ControlError, Handler, Tell, ask, served
-from nanobot.ops.socket.client import NoGatewayError, connected
-from nanobot.ops.socket.server import SocketServer
+from nanobot.ops.socket import NoGatewayError, SocketServer, connected
 from nanobot.workspace import Workspace
 
 VERSION = "1.0"

@@ -13,8 +13,8 @@ from nanobot.errors import PairingError, StoreError
 from nanobot.messages import Address, Sender
 from nanobot.people.codes import ALPHABET, LENGTH, MOST_ASKING, MOST_WRONG
 from nanobot.people.people import MACHINE, Configured, People
-from nanobot.ports.people import Asking
-from nanobot.store.people import PeopleFile
+from nanobot.ports.people import PairingRequest
+from nanobot.store.state import PeopleFile
 from nanobot.workspace import Workspace
 from tests.fakes.clock import FakeClock
 from tests.fakes.people import GROUP, MEMBER, OWNER, STRANGER, MemoryPeople, nobody, some_people
@@ -244,7 +244,7 @@ async def test_of_a_stranger_ids_name_and_code_are_kept_and_go_when_they_are_ove
     clock, store = FakeClock(), MemoryPeople()
     people = nobody(clock, store)
     await code_of(people)
-    assert set(Asking.__dataclass_fields__) == {"channel", "id", "chat", "code", "until", "name"}
+    assert set(PairingRequest.__dataclass_fields__) == {"channel", "id", "chat", "code", "until", "name"}
     clock.advance(2 * HOUR)
     await code_of(people, "5")
 

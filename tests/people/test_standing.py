@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.messages import Address, InboundMessage, Sender
-from nanobot.people.people import Configured, People
-from nanobot.people.standing import as_of_now
+from nanobot.people.people import Configured, People, as_of_now
 from tests.fakes.clock import FakeClock
 from tests.fakes.people import GROUP, MEMBER, OWNER, STRANGER, MemoryPeople, some_people
 

@@ -11,10 +11,9 @@ import pytest
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.bus.spool import Spool
 from nanobot.messages import Address, InboundMessage, Sender
-from nanobot.people.people import MACHINE, Configured, People
-from nanobot.people.standing import as_of_now, authority_of
+from nanobot.people.people import MACHINE, Configured, People, as_of_now, authority_of
 from nanobot.ports import Delivery, Reply, Request, Stream
-from nanobot.store.people import PeopleFile
+from nanobot.store.state import PeopleFile
 from nanobot.workspace import Workspace
 from tests.fakes.bot import Bot
 from tests.fakes.clock import FakeClock

@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 
 from nanobot.ids import new_id
-from nanobot.ops.clock import SystemClock
 from nanobot.ports import Cron, Every
 from nanobot.schedule import scheduler as scheduling
-from nanobot.schedule.scheduler import Scheduler
-from nanobot.store import job_times
-from nanobot.store.job_times import JobTimesFile
-from nanobot.store.state import write_state
+from nanobot.schedule.scheduler import Scheduler, SystemClock
+from nanobot.store import state
+from nanobot.store.state import JobTimesFile, write_state
 
 GUARD = 30
 
@@ -152,7 +150,7 @@ async def test_of_two_jobs_that_begin_at_once_both_times_are_kept(
         write_state(path, content)
         second_is_noted.set()
 
-    monkeypatch.setattr(job_times, "write_state", slow_at_first)
+    monkeypatch.setattr(state, "write_state", slow_at_first)
     await asyncio.gather(times.note("a", began), times.note("b", began))
 
     assert JobTimesFile(path).last("b") == began

@@ -6,7 +6,7 @@ import pytest
 
 from nanobot.errors import ConfigError
 from nanobot.ports import Cron, Every, When
-from nanobot.schedule.triggers import check, next_time
+from nanobot.schedule.scheduler import check, next_time
 
 BERLIN, NEW_YORK = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York")
 

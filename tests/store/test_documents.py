@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.ports import Document
+from nanobot.ports import DocumentText
 from nanobot.store import documents as module
-from nanobot.store.documents import CachedDocuments
-from nanobot.store.text import read_bytes
+from nanobot.store.documents import CachedDocuments, read_bytes
 
 AN_HOUR_AGO = 1_760_000_000
 
@@ -131,7 +130,7 @@ def test_what_cannot_be_read_costs_that_file_and_is_reported_once(
 
 
 def test_a_name_that_no_file_can_have_is_no_crash(tmp_path: Path) -> None:
-    found: Document = CachedDocuments().look(tmp_path / "a\0b")
+    found: DocumentText = CachedDocuments().look(tmp_path / "a\0b")
 
     assert found.text is None
     assert found.problem

@@ -3,8 +3,8 @@
 import pytest
 
 from nanobot.authority import Origin, Scope
+from nanobot.memory.episodes.history_file import decode, encode
 from nanobot.ports import Episode
-from nanobot.store.episode_lines import decode, encode
 
 
 def episode(origin: Origin, content: str, own: tuple[str, ...] | None = None) -> Episode:

@@ -1,6 +1,6 @@
 import pytest
 
-from nanobot.store.frontmatter import read_frontmatter
+from nanobot.store.documents import read_frontmatter
 
 
 def test_values_are_words_unless_they_are_true_or_false() -> None:

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from nanobot.authority import Origin, Scope
 from nanobot.errors import StoreError
+from nanobot.memory.episodes import history_file
+from nanobot.memory.episodes.history_file import EpisodeStore
 from nanobot.ports import Episode, Fact
-from nanobot.store import history_file
-from nanobot.store.history import History
 from nanobot.workspace import Workspace
 from tests.fakes.episodes import episode
 
@@ -33,7 +33,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 async def written(workspace: Workspace, count: int, **fields: str) -> Sequence[Episode]:
-    history = History(workspace, fsync=False)
+    history = EpisodeStore(workspace, fsync=False)
     return [await history.append(episode(f"- number {n}", **fields)) for n in range(count)]  # type: ignore[arg-type]
 
 
@@ -44,14 +44,14 @@ def cursors(episodes: Sequence[Episode]) -> list[int]:
 async def test_an_episode_comes_back_as_it_was_written(workspace: Workspace) -> None:
     fact = Fact("standup at 9:30", ("01A", "telegram:1#01B"), "work", 0.9)
     one = replace(episode("早上好\n- tea", facts=[fact, Fact("tea", ["01A"])], origin=Origin.WEB), raw=True)
-    added = await History(workspace).append(one)
-    read = await History(workspace).get(1)
+    added = await EpisodeStore(workspace).append(one)
+    read = await EpisodeStore(workspace).get(1)
 
     assert added == read == replace(one, cursor=1, facts=(fact, Fact("tea", ("01A",))))
 
 
 async def test_a_line_holds_what_the_format_promises_and_only_its_owner_reads_it(workspace: Workspace) -> None:
-    await History(workspace).append(episode(facts=[Fact("likes tea", ("m1",), "taste", 0.5)]))
+    await EpisodeStore(workspace).append(episode(facts=[Fact("likes tea", ("m1",), "taste", 0.5)]))
     (line,) = workspace.history.read_text(encoding="utf-8").splitlines()
 
     assert json.loads(line) == {
@@ -69,7 +69,7 @@ async def test_a_line_holds_what_the_format_promises_and_only_its_owner_reads_it
 
 
 async def test_an_empty_history_has_nothing_and_makes_no_file(workspace: Workspace) -> None:
-    history = History(workspace)
+    history = EpisodeStore(workspace)
 
     assert await history.last() == 0
     assert await history.get(1) is None
@@ -81,7 +81,7 @@ async def test_a_new_process_counts_on(workspace: Workspace) -> None:
     await written(workspace, 2)
 
     assert cursors(await written(workspace, 2)) == [3, 4]
-    assert await History(workspace).last() == 4
+    assert await EpisodeStore(workspace).last() == 4
 
 
 @pytest.mark.parametrize("cursor", ["", "1\n", "two", "-5", "9" * 60])
@@ -95,7 +95,7 @@ async def test_a_cursor_that_stayed_behind_or_is_damaged_is_not_believed(workspa
 
 async def test_a_number_is_not_given_again_when_the_newest_episodes_were_erased(workspace: Workspace) -> None:
     await written(workspace, 3)
-    history = History(workspace)
+    history = EpisodeStore(workspace)
     await history.last()
     first, *_ = workspace.history.read_bytes().splitlines(keepends=True)
     workspace.history.write_bytes(first)
@@ -109,7 +109,7 @@ async def test_a_torn_line_is_set_aside_when_the_next_one_is_written(workspace: 
     await written(workspace, 2)
     with workspace.history.open("ab") as file:
         file.write(b'{"cursor":3,"timestamp":"2026')
-    history = History(workspace)
+    history = EpisodeStore(workspace)
 
     assert cursors(await history.after(0, 9)) == [1, 2]
     assert (await history.append(episode("- three"))).cursor == 3
@@ -122,7 +122,7 @@ async def test_a_whole_line_without_its_end_counts(workspace: Workspace) -> None
     workspace.history.write_bytes(workspace.history.read_bytes().rstrip(b"\n"))
 
     assert cursors(await written(workspace, 1)) == [3]
-    assert cursors(await History(workspace).after(0, 9)) == [1, 2, 3]
+    assert cursors(await EpisodeStore(workspace).after(0, 9)) == [1, 2, 3]
 
 
 @pytest.mark.parametrize("near", [True, False])
@@ -136,7 +136,7 @@ async def test_a_bad_line_is_left_out_said_once_and_kept(
     with workspace.history.open("ab") as file:
         file.write(b"\n".join([*bad, b"", b""]))
     before = workspace.history.read_bytes()
-    history = History(workspace)
+    history = EpisodeStore(workspace)
     with caplog.at_level(logging.WARNING):
         await history.append(episode("- good"))
         for _ in range(2):
@@ -148,7 +148,7 @@ async def test_a_bad_line_is_left_out_said_once_and_kept(
 
 
 async def test_what_another_hand_added_is_seen(workspace: Workspace) -> None:
-    ours, theirs = History(workspace, fsync=False), History(workspace, fsync=False)
+    ours, theirs = EpisodeStore(workspace, fsync=False), EpisodeStore(workspace, fsync=False)
     await ours.append(episode())
     await theirs.append(episode())
 
@@ -157,7 +157,7 @@ async def test_what_another_hand_added_is_seen(workspace: Workspace) -> None:
 
 
 async def test_a_lone_surrogate_is_replaced_and_one_that_was_written_is_read(workspace: Workspace) -> None:
-    history = History(workspace)
+    history = EpisodeStore(workspace)
     added = await history.append(episode("ok \udc88 end"))
     with workspace.history.open("ab") as file:
         file.write(workspace.history.read_bytes().replace(b'"cursor":1', b'"cursor":2').replace(b"ok", rb"\udc88"))
@@ -169,7 +169,7 @@ async def test_a_lone_surrogate_is_replaced_and_one_that_was_written_is_read(wor
 async def test_a_disk_that_refuses_adds_nothing_and_says_where(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    history = History(workspace)
+    history = EpisodeStore(workspace)
     await history.append(episode())
 
     def full(_: int, __: object) -> int:
@@ -186,9 +186,9 @@ async def test_a_disk_that_refuses_adds_nothing_and_says_where(
 async def test_a_cursor_that_cannot_be_written_does_not_undo_the_episode(workspace: Workspace) -> None:
     workspace.history_cursor.mkdir(parents=True)
     with pytest.raises(StoreError):  # it cannot be read either: rather nothing than a number twice
-        await History(workspace).append(episode())
+        await EpisodeStore(workspace).append(episode())
     workspace.history_cursor.rmdir()
-    history = History(workspace)
+    history = EpisodeStore(workspace)
     await history.append(episode())
     workspace.history_cursor.unlink()
     workspace.history_cursor.mkdir()
@@ -207,12 +207,12 @@ async def test_every_question_is_answered_as_by_a_plain_list(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, int]], tail: int
 ) -> None:
     workspace = Workspace(tmp_path_factory.mktemp("home"))
-    history, known = History(workspace, fsync=False), list[Episode]()
+    history, known = EpisodeStore(workspace, fsync=False), list[Episode]()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(history_file, "TAIL", tail)
         for session, scope, limit in steps:
             if session == "restart":
-                history = History(workspace, fsync=False)
+                history = EpisodeStore(workspace, fsync=False)
             else:
                 known.append(await history.append(episode(session=session, scope=scope, messages=(str(limit), "z"))))
             newest = known[::-1]
@@ -228,7 +228,7 @@ async def test_every_question_is_answered_as_by_a_plain_list(
 async def test_a_process_that_is_killed_leaves_whole_numbered_lines(workspace: Workspace) -> None:
     for _ in range(3):
         confirmed = killed_after(5, workspace)
-        history = History(workspace)
+        history = EpisodeStore(workspace)
         numbers = cursors(await history.after(0, 10_000))
         assert numbers == list(range(1, len(numbers) + 1))
         assert len(numbers) >= confirmed
@@ -247,12 +247,12 @@ def killed_after(count: int, workspace: Workspace) -> int:
 KILLED = """
 import asyncio, sys
 from pathlib import Path
-from nanobot.store.history import History
+from nanobot.memory.episodes.history_file import EpisodeStore
 from nanobot.workspace import Workspace
 from tests.fakes.episodes import episode
 
 async def main():
-    history = History(Workspace(Path(sys.argv[1])))
+    history = EpisodeStore(Workspace(Path(sys.argv[1])))
     while True:
         print((await history.append(episode("x" * 3000))).cursor, flush=True)
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanobot.memory.recall.index.indexer import Indexer
+from nanobot.memory.recall.index.reader import SqliteRecallIndex
 from nanobot.memory.recall.search import LocalRecall
-from nanobot.memory.recall.words import words_of
-from nanobot.memory.recall.written import written_reader
-from nanobot.ports import EVERYWHERE, Said, Within
-from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.recall.index import SqliteRecallIndex
-from nanobot.store.recall.indexer import Indexer
+from nanobot.memory.recall.service import written_reader
+from nanobot.nlp.words import words_of
+from nanobot.ports import EVERYWHERE, SearchableText, Within
+from nanobot.store.documents import read_frontmatter
 from nanobot.workspace import Workspace
 from tests.fakes.recall_index import ListIndex
 
@@ -315,6 +315,6 @@ def results(index: SqliteRecallIndex | ListIndex, question: str) -> list[tuple[s
 def test_words_in_the_index_are_those_of_the_files(home: Home) -> None:
     home.append(message(1, "年糕 likes hiking"))
     home.indexer.sync()
-    said: Said = home.index.passages(home.index.matching(["hike"], EVERYWHERE, 1), 0)[0]
+    said: SearchableText = home.index.passages(home.index.matching(["hike"], EVERYWHERE, 1), 0)[0]
     assert said.words.split() == words_of(said.text)
     assert home.index.counts(["年糕", "hike", "absent"]) == {"年糕": 1, "hike": 1}

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.authority import Origin, Scope
+from nanobot.memory.episodes import history_file
 from nanobot.memory.recall.search import LocalRecall
-from nanobot.ports import EVERYWHERE, Episode, Fact, Hit, RecallIndex, Said, Within
-from nanobot.store import episode_lines
+from nanobot.ports import EVERYWHERE, Episode, Fact, Hit, RecallIndex, SearchableText, Within
 from nanobot.workspace import Workspace
 from tests.fakes.recall_index import ListIndex
 from tests.store.test_index import NOW, TEXTS, Home, encoded, header, message
@@ -34,7 +34,7 @@ def search(home: Home, question: str, scope: str | None = None) -> Sequence[Hit]
     return LocalRecall(home.index).search(question, now=NOW, within=within)
 
 
-def best(home: Home, question: str, scope: str | None = None) -> Said | None:
+def best(home: Home, question: str, scope: str | None = None) -> SearchableText | None:
     hits = search(home, question, scope)
     return hits[0].said if hits else None
 
@@ -45,7 +45,7 @@ def episode(**more: object) -> bytes:
         "origin": Origin.OWNER, "messages": ("m1", "m2"),
         "content": "- prefers metric units\n- moved the standup to 9:30",
     }  # fmt: skip
-    return episode_lines.encode(Episode(**(fields | more)))  # type: ignore[arg-type]
+    return history_file.encode(Episode(**(fields | more)))  # type: ignore[arg-type]
 
 
 def test_notes_are_found_paragraph_by_paragraph_with_what_they_are_about(home: Home) -> None:

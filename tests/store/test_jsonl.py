@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.store import jsonl
-from nanobot.store.stamp import Stamp
+from nanobot.store.private import Stamp
 
 
 @given(

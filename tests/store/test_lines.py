@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nanobot.authority import Origin
 from nanobot.messages import Attachment, Quote, Sender
-from nanobot.store import lines
+from nanobot.sessions import lines
 from nanobot.transcript import (
     Archived,
     Ended,

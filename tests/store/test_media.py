@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nanobot.authority import Scope
 from nanobot.errors import StoreError
 from nanobot.messages import Attachment
-from nanobot.store.media import MediaFolder, unique_name
+from nanobot.sessions.media import MediaFolder, unique_name
 from nanobot.workspace import Workspace, is_hidden, scope_of
 
 NASTY = [

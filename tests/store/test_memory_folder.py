@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from nanobot.errors import StoreError
 from nanobot.memory.facts import with_fact
-from nanobot.memory.index import MARKER, with_index, without_index
-from nanobot.store.documents import CachedDocuments
-from nanobot.store.memory_folder import MemoryFolder
+from nanobot.memory.markdown import MARKER, with_index, without_index
+from nanobot.store.documents import CachedDocuments, MemoryFolder
 
 LINE = "- note: x (`x.md`) · updated 2026-11-02"
 

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nanobot.errors import StoreError
-from nanobot.store.names import is_shortened, key_of, path_of
+from nanobot.sessions.store import is_shortened, key_of, path_of
 
 KEYS = st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=400)
 NASTY = st.text(st.sampled_from("aA.: /\\%~-_0İıßcon\u202e\udc88"), min_size=1, max_size=12)

@@ -8,15 +8,17 @@ import pytest
 
 from nanobot.authority import Role
 from nanobot.errors import StoreError
-from nanobot.ports.people import Admitted, Asking, Book, Denied, Paired
-from nanobot.store.people import PeopleFile
+from nanobot.ports.people import AdmittedGroup, Book, Denied, Paired, PairingRequest
+from nanobot.store.state import PeopleFile
 from nanobot.workspace import Workspace
 
 AT = datetime.fromisoformat("2026-11-30T09:00:00+01:00")
 BOOK = Book(
     people=(Paired(channel="telegram", id="1", chat="1", role=Role.OWNER, at=AT, by="machine", name="Ada\udc88"),),
-    groups=(Admitted(channel="discord", id="7", listening="open", keeps_all=True, at=AT, by="discord:1", title="庭"),),
-    asking=(Asking(channel="telegram", id="2", chat="2", code="ACDEFGHJ", until=AT),),
+    groups=(
+        AdmittedGroup(channel="discord", id="7", listening="open", keeps_all=True, at=AT, by="discord:1", title="庭"),
+    ),
+    asking=(PairingRequest(channel="telegram", id="2", chat="2", code="ACDEFGHJ", until=AT),),
     denied=(Denied(channel="telegram", id="3", until=AT),),
     wrong=(AT,),
 )

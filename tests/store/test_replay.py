@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.store.replay import Replay, follow
+from nanobot.sessions.replay import Replay, follow
 from nanobot.transcript import Archived, Ended, Line, Message, Reset, Session, Window
 
 

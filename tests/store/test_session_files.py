@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import StoreError
-from nanobot.store.session_files import SessionFiles
-from nanobot.store.sessions import SessionManager
+from nanobot.sessions.store import SessionFiles, SessionManager
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
 

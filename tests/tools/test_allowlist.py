@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.config.tools import Exec
+from nanobot.config.tree import ExecConfig
 from nanobot.ports import Caller
-from nanobot.tools.allowlist import AllowList
-from nanobot.tools.shell import ExecPolicy
+from nanobot.tools.shell import AllowList, ExecPolicy
 from tests.tools.desk import ADA, IN_GROUP, OWNER, Desk, checksum
 
 THEIRS = ("sessions/telegram/7.jsonl", "people/telegram-7/USER.md", "groups/telegram--100/MEMORY.md",
@@ -122,7 +121,7 @@ async def test_what_only_prints_ones_own_runs_without_a_question(listing: Desk, 
 
 
 async def test_no_option_of_the_usual_list_prints_what_is_in_files(tmp_path: Path) -> None:
-    usual = Exec().allow
+    usual = ExecConfig().allow
     assert usual == ("git status",)
     desk = Desk(tmp_path, policy=ExecPolicy(owner="deny", allow=usual))
     closed_files(desk.root)

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.text import decode
-from nanobot.tools.disk import MAX_FILE, Disk
 from nanobot.tools.files import ReadFile
-from nanobot.tools.paths import Sandbox
+from nanobot.tools.paths import MAX_FILE, Disk, Sandbox
 from nanobot.workspace import Workspace
 from tests.tools.desk import Desk
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.errors import ToolError
-from nanobot.tools.disk import Disk
-from nanobot.tools.paths import Sandbox
+from nanobot.tools.paths import Disk, Sandbox
 from nanobot.workspace import Workspace, folder_of, scope_of
 from tests.tools.desk import ADA, GUEST, IN_GROUP, OWNER, SECRET, Desk, checksum
 
@@ -275,7 +274,7 @@ async def test_owners_files_with_many_names_are_read_after_one_look_at_the_rest(
         (desk.root / f"b{number}.txt").hardlink_to(desk.put(f"store/{number}.txt", f"package {number}"))
     desk.put("people/telegram-7/USER.md", "Ben")
     later = time.time() + 60
-    monkeypatch.setattr("nanobot.tools.disk.time.time", lambda: later)
+    monkeypatch.setattr("nanobot.tools.paths.time.time", lambda: later)
     looks: list[str] = []
     look = os.scandir
 

@@ -12,13 +12,12 @@ from nanobot.errors import ToolError
 from nanobot.i18n import Language
 from nanobot.ops.logs import Mask
 from nanobot.ports import Caller, ToolResult, ToolSpec
-from nanobot.tools import spill
+from nanobot.tools import output
 from nanobot.tools.approval import Approval
 from nanobot.tools.builtin import builtin_tools
-from nanobot.tools.disk import Disk
-from nanobot.tools.paths import Sandbox
+from nanobot.tools.output import HIDDEN, MAX_RESULT, MaskedTool, Spill
+from nanobot.tools.paths import Disk, Sandbox
 from nanobot.tools.shell import ExecPolicy
-from nanobot.tools.spill import HIDDEN, MAX_RESULT, MaskedTool, Spill
 from nanobot.workspace import Workspace
 from tests.tools.desk import ADA, OWNER, Desk, Person
 
@@ -54,7 +53,7 @@ async def test_only_the_scope_that_made_it_can_read_it(tmp_path: Path) -> None:
 
 
 async def test_old_results_make_room_for_new_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spill, "MAX_KEPT", 1_000)
+    monkeypatch.setattr(output, "MAX_KEPT", 1_000)
     kept = make(tmp_path / "ws")
     for letter in "abcdefgh":
         await kept.fit(letter * 400, Scope.owner(), "exec")

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.errors import ToolError
 from nanobot.ports import Caller, Edit, Judgement
-from nanobot.tools.disk import MAX_FILE, Disk
-from nanobot.tools.edit import _places, replace
-from nanobot.tools.paths import Sandbox
+from nanobot.tools.paths import MAX_FILE, Disk, Sandbox
+from nanobot.tools.writing import _places, replace
 from nanobot.workspace import Workspace
 from tests.tools.desk import ADA, IN_GROUP, OWNER, TERMINAL, Desk
 

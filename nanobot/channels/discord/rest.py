@@ -1,21 +1,119 @@
-"""Single requests to Discord's REST API.
-
-discord.py's own requests are not used for sending: they try five times, sleep on a 429 and hold a message back
-after it was sent when its bucket is empty. Whoever sends here (delivery) waits and repeats by itself, and must
-know at once what came of a request.
-"""
+"""Single requests to Discord's REST API, the files that people attach, and what its refusals mean."""
 
 import json
+import logging
 import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
 from nanobot import __version__
-from nanobot.channels.discord.failures import TooLargeError, failure
-from nanobot.channels.platform import RejectedError, UnreachableError
+from nanobot.authority import Scope
+from nanobot.channels.fetching import Fetcher
+from nanobot.channels.platform import (
+    DeliveryError,
+    FloodError,
+    GoneError,
+    LostPreviewError,
+    RejectedError,
+    UnreachableError,
+)
+from nanobot.errors import NanobotError, StoreError
+from nanobot.i18n import Language, say
+from nanobot.messages import Attachment
+from nanobot.ports import Clock, Media
+from nanobot.text import as_name
+
+if TYPE_CHECKING:
+    import discord
+
+
+# What Discord's refusals mean. The numbers are from its documentation, "Opcodes and Status Codes".
+
+
+UNKNOWN_CHANNEL = 10003
+UNKNOWN_MESSAGE = 10008
+_TOO_LARGE = 40005
+_INVALID_FORM = 50035
+_MAY_NOT_REPLY = 160002
+_FOREIGN_MESSAGE = 50005  # only the author edits a message
+_OVERLOADED = 130000
+_CLOSED = {
+    10004,  # unknown guild
+    20009,  # explicit content cannot be sent there
+    50001,  # missing access
+    50007,  # this person takes no messages from it
+    50008,  # not a channel for text
+    50009,  # verification level
+    50013,  # missing permissions
+    50083,  # the thread is archived
+    50278,  # no server in common
+    160005,  # the thread is locked
+    240000,  # blocked by the server's AutoMod
+}
+_DEFAULT_PAUSE = 5.0
+
+
+class DiscordThreadLostError(GoneError):
+    """The channel or thread does not exist any more."""
+
+
+class DiscordTooLargeError(RejectedError):
+    """The file is bigger than Discord takes there."""
+
+
+class BadReferenceError(RejectedError):
+    """What was to be replied to does not exist any more, or cannot be replied to."""
+
+
+def failure(status: int, body: object, headers: Mapping[str, str]) -> DeliveryError:
+    """What an answer other than success means; `body` is the parsed JSON, or None if it was none."""
+    told = body if isinstance(body, dict) else {}
+    code = told.get("code", 0)
+    text = f"Discord answered {status}: {told.get('message') or 'nothing that can be read'} (code {code})"
+    if status == 429:
+        everywhere = bool(told.get("global")) or not told  # without JSON it comes from the wall before Discord
+        return FloodError(text, retry_after=_pause(told, headers), everywhere=everywhere)
+    if status >= 500 or code == _OVERLOADED:
+        return UnreachableError(text, may_have_arrived=code != _OVERLOADED)
+    if not told or status == 401:  # not Discord itself, or the token: either may be put right
+        return UnreachableError(text, may_have_arrived=False)
+    return _refusal(status, code, text, told.get("errors"))
+
+
+def _refusal(status: int, code: int, text: str, errors: object) -> DeliveryError:
+    if code == UNKNOWN_CHANNEL:
+        return DiscordThreadLostError(text)
+    if code in (UNKNOWN_MESSAGE, _FOREIGN_MESSAGE):
+        return LostPreviewError(text)
+    if code == _TOO_LARGE or status == 413:
+        return DiscordTooLargeError(text)
+    if code == _MAY_NOT_REPLY or (code == _INVALID_FORM and isinstance(errors, dict) and "message_reference" in errors):
+        return BadReferenceError(text)
+    if code in _CLOSED or status == 403:
+        return GoneError(text)
+    return RejectedError(text)
+
+
+def _pause(told: Mapping[str, object], headers: Mapping[str, str]) -> float:
+    for value in (told.get("retry_after"), headers.get("Retry-After")):
+        try:
+            return max(float(str(value)), 0.0)
+        except ValueError:
+            continue
+    return _DEFAULT_PAUSE
+
+
+# Single requests to Discord's REST API.
+#
+# discord.py's own requests are not used for sending: they try five times, sleep on a 429 and hold a message back
+# after it was sent when its bucket is empty. Whoever sends here (delivery) waits and repeats by itself, and must
+# know at once what came of a request.
+
 
 SECONDS = 30.0
 """How long a request may take; one that carries a file has longer, by its size."""
@@ -72,7 +170,7 @@ class Rest:
                 async for piece in response.content.iter_chunked(_PIECE):
                     size += len(piece)
                     if size > most:
-                        raise TooLargeError(f"a file has more than {most} bytes")
+                        raise DiscordTooLargeError(f"a file has more than {most} bytes")
                     yield piece
         except (TimeoutError, aiohttp.ClientError, ConnectionError) as error:
             raise UnreachableError(f"a file did not arrive: {error}", may_have_arrived=False) from error
@@ -110,3 +208,58 @@ def _parsed(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return None
+
+
+# Files that people attach.
+
+
+MOST_BYTES = 50 * 2**20
+_PAUSES = (1.0, 4.0)
+
+log = logging.getLogger(__name__)
+
+
+class DiscordDownloads:
+    """Fetches files from Discord into the media folder."""
+
+    def __init__(self, rest: Rest, media: Media, clock: Clock) -> None:
+        self._rest = rest
+        self._media = media
+        self._clock = clock
+        self._fetcher = Fetcher(clock)
+
+    async def fetch(
+        self, files: Sequence["discord.Attachment"], scope: Scope, language: Language
+    ) -> Sequence[Attachment | str]:
+        """The files of a message; for each that cannot be had a sentence that says so. Raises StoreError."""
+        wanted = [file for file in files if file.size <= MOST_BYTES]
+        fetches = [partial(self._in_some_tries, file, scope) for file in wanted]
+        fetched = iter(await self._fetcher.fetch(sum(file.size for file in wanted), fetches))
+        came = [next(fetched) if file.size <= MOST_BYTES else DiscordTooLargeError(file.filename) for file in files]
+        return [_told(file, one, language) for file, one in zip(files, came, strict=True)]
+
+    async def _in_some_tries(self, file: "discord.Attachment", scope: Scope) -> Attachment:
+        for pause in _PAUSES:
+            try:
+                return await self._save(file, scope)
+            except UnreachableError as error:
+                log.info("discord: the file %s did not arrive: %s", file.id, error)
+            await self._clock.sleep(pause)
+        return await self._save(file, scope)
+
+    async def _save(self, file: "discord.Attachment", scope: Scope) -> Attachment:
+        mime = (file.content_type or "application/octet-stream").partition(";")[0]
+        async with aclosing(self._rest.fetch(file.url, MOST_BYTES)) as pieces:
+            return await self._media.save(scope, file.filename, mime, pieces)
+
+
+def _told(file: "discord.Attachment", came: Attachment | NanobotError, language: Language) -> Attachment | str:
+    if isinstance(came, Attachment):
+        return came
+    if isinstance(came, StoreError):
+        raise came
+    if isinstance(came, DiscordTooLargeError):
+        size, most = f"{file.size / 2**20:.0f}", f"{MOST_BYTES / 2**20:.0f}"
+        return say("discord.file_not_taken", language, name=as_name(file.filename), size=size, most=most)
+    log.warning("discord: the file %s did not arrive: %s", file.id, came)
+    return say("discord.file_lost", language, name=as_name(file.filename))

@@ -1,23 +1,108 @@
-"""What the bot says on Discord: fulfils the port Platform."""
+"""What the bot says on Discord, and recognising our own messages in a channel's history."""
 
+import base64
+import hashlib
 import logging
-from collections.abc import Callable, Collection, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, cast
 
-from nanobot.channels.discord.buttons import MOST, Placed, components, outcome
-from nanobot.channels.discord.failures import BadReferenceError, LostThreadError, TooLargeError
-from nanobot.channels.discord.ids import BY_BOT, MessageId
-from nanobot.channels.discord.rest import Rest
-from nanobot.channels.discord.searching import arrived, nonce_of, nonce_of_preview
-from nanobot.channels.discord.settings import NAME
-from nanobot.channels.platform import LostPreviewError, Part
-from nanobot.channels.text.discord import TEXT_LIMIT, discord_parts
+from nanobot.channels.discord.interactions import MOST, Placed, components, outcome
+from nanobot.channels.discord.rest import BadReferenceError, DiscordThreadLostError, DiscordTooLargeError, Rest
+from nanobot.channels.discord.settings import BY_BOT, NAME, MessageId
+from nanobot.channels.markdown.discord import TEXT_LIMIT, discord_parts
+from nanobot.channels.platform import LostPreviewError, MessagePart
 from nanobot.errors import StoreError
 from nanobot.i18n import Language, say
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Bookmarks, Media
+
+# Recognizing our own messages in a channel's history.
+
+
+_LONGEST_NONCE = 25
+_OF_TURN = 13
+"""So many characters of a preview's nonce are its turn's: whichever process made it, it is recognized by them."""
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_OURS = re.compile(f"[{_ALPHABET}]{{26}}")
+_DISCORD_EPOCH = 1_420_070_400_000  # milliseconds; an id is the time since then, and 22 other bits
+_CLOCKS_DIFFER = 60_000
+
+
+def nonce_of(message: str, number: int) -> str:
+    """Of a part of an outbound message: the same at each attempt."""
+    return _nonce(f"part\n{message}\n{number}")
+
+
+def nonce_of_preview(turn: str, name: str) -> str:
+    """Of a preview of a turn: another one for each name."""
+    return _nonce(f"preview\n{turn}")[:_OF_TURN] + _nonce(name)[_OF_TURN:]
+
+
+def _nonce(what: str) -> str:
+    digest = hashlib.sha256(what.encode("utf-8", "surrogatepass")).digest()
+    return base64.b32encode(digest).decode()[:_LONGEST_NONCE]
+
+
+def arrived(
+    ours: Sequence[Mapping[str, Any]], message: OutboundMessage, number: int, text: str, file: Attachment | None
+) -> str | None:
+    """The id of a part among our own messages, the newest first; that of a preview where there is none.
+
+    Discord gives a nonce back only for a while. Then it is the content that tells, of what came after the
+    message was made: the same words may have been said before, too.
+    """
+    later = [said for said in ours if int(said["id"]) > _made(message)]
+    exact = _with_nonce(ours, nonce_of(message.id, number))
+    if exact or file is not None:
+        return exact or _with_file(later, file)
+    same = next((str(said["id"]) for said in later if said["content"] == text.strip()), None)
+    if same or message.turn is None:
+        return same
+    preview = _with_nonce(ours, nonce_of_preview(message.turn, "")[:_OF_TURN])
+    return preview or (_growing(later, text, message.reply_to) if number == 0 else None)
+
+
+def _with_nonce(ours: Iterable[Mapping[str, Any]], begins: str) -> str | None:
+    return next((str(said["id"]) for said in ours if str(said.get("nonce")).startswith(begins)), None)
+
+
+def _with_file(later: Iterable[Mapping[str, Any]], file: Attachment | None) -> str | None:
+    name = file.name or file.path.rpartition("/")[2] if file else ""
+    for said in later:
+        if [attachment["filename"] for attachment in said["attachments"]] == [name]:
+            return str(said["id"])
+    return None
+
+
+def _growing(later: Iterable[Mapping[str, Any]], text: str, reply_to: str | None) -> str | None:
+    """A preview replies to nothing else than the answer does, and shows how the text begins."""
+    asked = MessageId.parse(reply_to)
+    for said in later:
+        begun, replied = said["content"].rstrip("`\n "), (said.get("message_reference") or {}).get("message_id")
+        if begun and text.startswith(begun) and (not replied or (asked and str(replied) == asked.message)):
+            return str(said["id"])
+    return None
+
+
+def _made(message: OutboundMessage) -> float:
+    """When a message was made, as a number that Discord's ids of that time have; endless if it is not known.
+
+    What is answered came before it; an id of ours holds the time, by a clock that may be wrong by a little.
+    """
+    if asked := MessageId.parse(message.reply_to):
+        return int(asked.message)
+    if _OURS.fullmatch(message.id):
+        milliseconds = sum(_ALPHABET.index(char) << 5 * place for place, char in enumerate(message.id[9::-1]))
+        return (milliseconds - _CLOCKS_DIFFER - _DISCORD_EPOCH) << 22
+    return float("inf")
+
+
+# What the bot says on Discord: fulfils the port Platform.
+
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +112,7 @@ _NO_PINGS = {"allowed_mentions": {"parse": [], "replied_user": False}}
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class DiscordBody:
     """What a message shows besides a file. One that is `unsaid` is not shown at all."""
 
     text: str
@@ -40,7 +125,7 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class DiscordSenderContext:
     """What sending needs: `file_limit` says how many bytes a file may have in a channel, by its id."""
 
     media: Media
@@ -49,24 +134,24 @@ class Desk:
     file_limit: Callable[[str], int]
 
 
-class Sending:
+class DiscordSender:
     """One request for each thing to show; ids on the platform are `<channel>:<message>`."""
 
     name = NAME
     can_find = True
 
-    def __init__(self, rest: Rest, desk: Desk) -> None:
+    def __init__(self, rest: Rest, desk: DiscordSenderContext) -> None:
         self._rest = rest
         self._desk = desk
         self._me = ""
 
-    def parts(self, message: OutboundMessage, *, repeat: bool = False) -> Sequence[Part]:
+    def parts(self, message: OutboundMessage, *, repeat: bool = False) -> Sequence[MessagePart]:
         """See Platform. Buttons stand below the last text, those for which there is no room in it, to be typed.
 
         A notice to another bot is unsaid: it might answer.
         """
         if message.kind == "notice" and (said := MessageId.parse(message.reply_to)) and said.mark == BY_BOT:
-            return [Part(Body(message.text, unsaid=True))]
+            return [MessagePart(DiscordBody(message.text, unsaid=True))]
         language = self._desk.language(message.address)
         typed = [f"- {button.label}: `{button.value}`" for button in message.buttons[MOST:]]
         whole = "\n".join([message.text, *typed])
@@ -75,20 +160,24 @@ class Sending:
             texts = [say("discord.empty", language)]
         if repeat:
             texts = [f"{say('discord.repeat', language)}\n{text}" for text in texts]
-        shown = [Part(Body(text)) for text in texts]
+        shown = [MessagePart(DiscordBody(text)) for text in texts]
         if message.buttons:
             buttons = message.buttons[:MOST]
-            shown[-1] = Part(Body(texts[-1], tuple(Placed(message.id, button) for button in buttons)), buttons=buttons)
-        return [*shown, *(Part(Body(""), file) for file in message.files)]
+            shown[-1] = MessagePart(
+                DiscordBody(texts[-1], tuple(Placed(message.id, button) for button in buttons)), buttons=buttons
+            )
+        return [*shown, *(MessagePart(DiscordBody(""), file) for file in message.files)]
 
-    def simpler(self, part: Part) -> Part | None:
+    def simpler(self, part: MessagePart) -> MessagePart | None:
         """See Platform. There is no text that Discord refuses for its formatting."""
-        return Part(Body(_body(part).text)) if part.buttons else None
+        return MessagePart(DiscordBody(_body(part).text)) if part.buttons else None
 
-    def preview(self, text: str) -> Sequence[Part]:
-        return [Part(Body(part)) for part in discord_parts(text, TEXT_LIMIT - _ROOM_FOR_MARK, growing=True)]
+    def preview(self, text: str) -> Sequence[MessagePart]:
+        return [
+            MessagePart(DiscordBody(part)) for part in discord_parts(text, TEXT_LIMIT - _ROOM_FOR_MARK, growing=True)
+        ]
 
-    async def send(self, message: OutboundMessage, part: Part, number: int) -> str:
+    async def send(self, message: OutboundMessage, part: MessagePart, number: int) -> str:
         """See Platform. Of a file that is too big or gone, a sentence arrives that says so."""
         if _body(part).unsaid:
             log.info("%s: a notice to another bot is not said (%s)", message.address.session_key, message.id)
@@ -101,17 +190,17 @@ class Sending:
         excuse = self._excuse(message.address, part.file)
         try:
             return await self._post(message.address, excuse or part, more)
-        except TooLargeError:
-            excuse = Part(Body(self._too_big(message.address, part.file)))
+        except DiscordTooLargeError:
+            excuse = MessagePart(DiscordBody(self._too_big(message.address, part.file)))
             return await self._post(message.address, excuse, more)
 
     async def send_preview(
-        self, address: Address, turn: str, part: Part, name: str, *, reply_to: str | None = None
+        self, address: Address, turn: str, part: MessagePart, name: str, *, reply_to: str | None = None
     ) -> str:
         more = _guarded(nonce_of_preview(turn, name)) | _reference(address, reply_to)
         return await self._post(address, part, more)
 
-    async def edit(self, address: Address, platform_id: str, part: Part) -> None:
+    async def edit(self, address: Address, platform_id: str, part: MessagePart) -> None:
         """See Platform. In a channel that is gone the message is gone, too."""
         body = _body(part)
         if body.unsaid:
@@ -120,27 +209,27 @@ class Sending:
         await self._keep(body)
         try:
             await self._rest.call("PATCH", _path(platform_id), body.payload)
-        except LostThreadError as error:
+        except DiscordThreadLostError as error:
             raise LostPreviewError(str(error)) from error
 
     async def delete(self, address: Address, platform_id: str) -> None:
         try:
             await self._rest.call("DELETE", _path(platform_id))
-        except (LostPreviewError, LostThreadError):
+        except (LostPreviewError, DiscordThreadLostError):
             return
 
     async def settle(self, message: OutboundMessage, platform_id: str) -> None:
         try:
             body = {"components": outcome(message.text), **_NO_PINGS}
             await self._rest.call("PATCH", _path(platform_id), body)
-        except LostThreadError as error:
+        except DiscordThreadLostError as error:
             raise LostPreviewError(str(error)) from error
 
     async def typing(self, address: Address) -> None:
         await self._rest.call("POST", f"/channels/{_channel(address)}/typing")
 
     async def find(
-        self, message: OutboundMessage, part: Part, number: int, *, known: Collection[str] = ()
+        self, message: OutboundMessage, part: MessagePart, number: int, *, known: Collection[str] = ()
     ) -> str | None:
         """See Platform. Looks at the newest hundred messages."""
         if not self._me:
@@ -148,25 +237,25 @@ class Sending:
         channel = _channel(message.address)
         try:
             history = await self._rest.call("GET", f"/channels/{channel}/messages?limit={_SEARCHED}")
-        except LostThreadError:
+        except DiscordThreadLostError:
             return None
         ours = [said for said in history if said["author"]["id"] == self._me and f"{channel}:{said['id']}" not in known]
         found = arrived(ours, message, number, _body(part).text, part.file)
         return f"{channel}:{found}" if found else None
 
-    async def _post(self, address: Address, part: Part, more: dict[str, Any]) -> str:
+    async def _post(self, address: Address, part: MessagePart, more: dict[str, Any]) -> str:
         """Where it was to be a reply, or in a thread, and cannot be: without, once."""
         await self._keep(_body(part))
         try:
             return await self._create(_channel(address), part, more)
         except BadReferenceError:
             return await self._create(_channel(address), part, _without_reference(more))
-        except LostThreadError:
+        except DiscordThreadLostError:
             if address.topic is None:
                 raise
             return await self._create(address.chat, part, _without_reference(more))
 
-    async def _create(self, channel: str, part: Part, more: dict[str, Any]) -> str:
+    async def _create(self, channel: str, part: MessagePart, more: dict[str, Any]) -> str:
         path, payload = f"/channels/{channel}/messages", _body(part).payload | more
         if part.file is None:
             said = await self._rest.call("POST", path, payload)
@@ -174,19 +263,19 @@ class Sending:
             said = await self._rest.upload(path, payload, self._desk.media.path(part.file), _name(part.file))
         return f"{channel}:{said['id']}"
 
-    async def _keep(self, body: Body) -> None:
+    async def _keep(self, body: DiscordBody) -> None:
         for button in body.buttons:
             await button.keep(self._desk.bookmarks)
 
-    def _excuse(self, address: Address, file: Attachment) -> Part | None:
+    def _excuse(self, address: Address, file: Attachment) -> MessagePart | None:
         """What to show instead of a file that cannot be sent."""
         try:
             size = self._desk.media.path(file).stat().st_size
         except (OSError, StoreError):
-            return Part(Body(say("discord.file_missing", self._desk.language(address), name=_name(file))))
+            return MessagePart(DiscordBody(say("discord.file_missing", self._desk.language(address), name=_name(file))))
         if size <= self._desk.file_limit(_channel(address)):
             return None
-        return Part(Body(self._too_big(address, file)))
+        return MessagePart(DiscordBody(self._too_big(address, file)))
 
     def _too_big(self, address: Address, file: Attachment) -> str:
         size, most = self._desk.media.path(file).stat().st_size, self._desk.file_limit(_channel(address))
@@ -194,8 +283,8 @@ class Sending:
         return say("discord.file_too_big", self._desk.language(address), name=_name(file), path=file.path, **sizes)
 
 
-def _body(part: Part) -> Body:
-    return cast("Body", part.body)  # all parts were made here
+def _body(part: MessagePart) -> DiscordBody:
+    return cast("DiscordBody", part.body)  # all parts were made here
 
 
 def _channel(address: Address) -> str:

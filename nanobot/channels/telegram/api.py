@@ -1,20 +1,122 @@
-"""The Bot API, spoken by python-telegram-bot's Bot: the one place that makes it."""
+"""The Bot API, spoken by python-telegram-bot: requests repeated until it answers, and what its refusals mean."""
 
 import logging
 import os
+import re
 import ssl
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import httpx
 from telegram import Bot, User
-from telegram.error import ChatMigrated, TelegramError
+from telegram.error import (
+    BadRequest,
+    ChatMigrated,
+    Conflict,
+    Forbidden,
+    InvalidToken,
+    NetworkError,
+    RetryAfter,
+    TelegramError,
+)
 from telegram.request import HTTPXRequest
 
-from nanobot.channels.telegram.failures import failure
-from nanobot.channels.telegram.settings import Access
+from nanobot.channels.fetching import at_most
+from nanobot.channels.platform import (
+    NOT_YET,
+    DeliveryError,
+    FloodError,
+    GoneError,
+    LostPreviewError,
+    PlatformStatus,
+    RefusedTokenError,
+    RejectedError,
+    UnreachableError,
+    obstacle_of,
+)
+from nanobot.channels.telegram.settings import BotApiAccess
+from nanobot.ports import Clock
+from nanobot.ports.gateway import Obstacle
+
+# What Telegram's refusals mean. The Bot API documents no list of them; these are its server's own words.
+
+
+_NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
+_TOO_LARGE = r"entity too large|file is too big"
+_LOST = r"message to (?:edit|delete) not found|message (?:can't|cannot) be (?:edited|deleted)|message_id_invalid"
+_GONE = (
+    r"chat not found|user not found|peer_id_invalid|rights|chat_write_forbidden|chat_restricted|topic_closed"
+    r"|user_is_blocked|deactivated|is not a member|chat_admin_required|was kicked|was deleted"
+)
+
+
+class UnchangedError(RejectedError):
+    """The message shows just this already."""
+
+
+class TelegramTopicLostError(GoneError):
+    """The topic does not exist any more."""
+
+
+class TelegramTooLargeError(RejectedError):
+    """The file is bigger than Telegram takes or gives."""
+
+
+class BadPictureError(RejectedError):
+    """Telegram cannot show this as a photo."""
+
+
+def failure(error: TelegramError, words: str) -> DeliveryError:
+    """What an error of the library means; `words` are what may be shown of it."""
+    text = f"Telegram: {words}"
+    if isinstance(error, RetryAfter):
+        return FloodError(text, retry_after=seconds(error))
+    if isinstance(error.__cause__, TelegramError):  # the page of a proxy, or of a wall before Telegram
+        return UnreachableError(text, may_have_arrived=type(error) is NetworkError)
+    if isinstance(error, Forbidden):
+        return GoneError(text)
+    if isinstance(error, InvalidToken | Conflict):  # either may be put right
+        return UnreachableError(text, may_have_arrived=False)
+    if isinstance(error, BadRequest):
+        return _refusal(text)
+    if re.search(_TOO_LARGE, words, re.IGNORECASE):
+        return TelegramTooLargeError(text)
+    return UnreachableError(text, may_have_arrived=not isinstance(error.__cause__, _NEVER_SENT))
+
+
+def seconds(error: RetryAfter) -> float:
+    """For how long Telegram wants silence."""
+    pause = error.retry_after
+    return pause.total_seconds() if isinstance(pause, timedelta) else float(pause)
+
+
+def is_refused_token(error: Exception) -> bool:
+    """Whether Telegram itself says that it does not know this token."""
+    return isinstance(error, InvalidToken) and not isinstance(error.__cause__, TelegramError)
+
+
+_REFUSALS: tuple[tuple[str, type[DeliveryError]], ...] = (
+    ("not modified", UnchangedError),
+    ("thread not found", TelegramTopicLostError),
+    (_LOST, LostPreviewError),
+    (_TOO_LARGE, TelegramTooLargeError),
+    ("photo_|image_process|wrong type of the web page|too big for a photo", BadPictureError),
+    (_GONE, GoneError),
+)
+
+
+def _refusal(text: str) -> DeliveryError:
+    for pattern, kind in _REFUSALS:
+        if re.search(pattern, text, re.IGNORECASE):
+            return kind(text)
+    return RejectedError(text)
+
+
+# The Bot API, spoken by python-telegram-bot's Bot: the one place that makes it.
+
 
 os.environ.setdefault("PTB_TIMEDELTA", "1")  # else it warns whenever Telegram asks for a pause
 logging.getLogger("httpx").setLevel(logging.WARNING)  # at INFO it logs addresses, and the token is in them
@@ -42,7 +144,7 @@ def tls() -> ssl.SSLContext:
 class Api:
     """Our connections to the Bot API. `bot` raises TelegramErrors; `ask` makes DeliveryErrors of them."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: BotApiAccess) -> None:
         self.access = access
         self._requests = HTTPXRequest(
             connection_pool_size=64,
@@ -113,3 +215,93 @@ class Api:
         """Close the connections; `introduce` opens them again."""
         await self._requests.shutdown()
         await self._polls.shutdown()
+
+
+# The line to Telegram: requests that are repeated until it answers, and how that goes.
+
+
+log = logging.getLogger(__name__)
+
+
+LONGEST_PAUSE = 30.0
+_CONFLICT_PAUSE = 5.0
+
+
+def back_off(failed: int) -> float:
+    """Seconds after so many failures in a row: 1, 2, 4, and so on to half a minute."""
+    return min(LONGEST_PAUSE, 2.0 ** min(failed - 1, 10))
+
+
+class TelegramConnection:
+    """Whether we hear Telegram; sending does not depend on it."""
+
+    def __init__(self, api: Api, clock: Clock, changed: Callable[[], None]) -> None:
+        """`changed` hears that the status has changed."""
+        self._api = api
+        self._clock = clock
+        self._changed = changed
+        self._since: datetime | None = None
+        self._trouble: str = NOT_YET
+        self.bot = ""
+
+    def status(self) -> PlatformStatus:
+        """How it is going."""
+        return PlatformStatus(self.bot, self._since, self._trouble)
+
+    @property
+    def is_up(self) -> bool:
+        """Whether Telegram answered when it was asked last."""
+        return self._since is not None
+
+    def heard(self) -> None:
+        """Telegram has answered, or called."""
+        if self._since and not self._trouble:
+            return
+        log.info("telegram: connected%s", f" as {self.bot}" if self.bot else "")
+        self._since, self._trouble = self._clock.now(), ""
+        self._changed()
+
+    def lost(self, trouble: Obstacle, said: str) -> None:
+        """We do not hear it, because of this; what was `said` about it stands in the log, when it is news."""
+        if trouble == self._trouble and self._since is None:
+            log.debug("telegram: %s: %s", trouble, said)
+            return
+        log.warning("telegram: %s: %s", trouble, said)
+        self._since, self._trouble = None, trouble
+        self._changed()
+
+    def closed(self) -> None:
+        """Nobody listens any more; why, if it is known, stays said."""
+        self._since = None
+        self._trouble = self._trouble or "not connected"
+
+    async def persistently(self, request: Callable[[], Awaitable[T]], limit: float) -> T:
+        """What a request gives, made again until it does, each try within `limit` seconds.
+
+        Raises RefusedTokenError.
+        """
+        failed = 0
+        while True:
+            failed += 1
+            try:
+                async with at_most(self._clock, limit):
+                    return await request()
+            except TimeoutError:
+                self.lost("timeout", f"no answer within {limit:.0f} s")
+                pause = back_off(failed)
+            except TelegramError as error:
+                pause = self._pause(error, failed)
+            await self._clock.sleep(pause)
+
+    def _pause(self, error: TelegramError, failed: int) -> float:
+        if is_refused_token(error):
+            self._since, self._trouble = None, "token"  # whoever starts us again, or does not, says so
+            raise RefusedTokenError(
+                f"Telegram does not know this token ({self._api.plain(error)}). Ask @BotFather for the bot's token, "
+                "put it into telegram.token, and check telegram.api_base if you have set it."
+            ) from None
+        if isinstance(error, Conflict):
+            self.lost("conflict", self._api.plain(error))
+            return max(_CONFLICT_PAUSE, back_off(failed))
+        self.lost(obstacle_of(error), self._api.plain(error))
+        return max(back_off(failed), seconds(error) if isinstance(error, RetryAfter) else 0)

@@ -15,10 +15,9 @@ from telegram import CallbackQuery, InlineKeyboardButton, InlineKeyboardMarkup, 
 from nanobot.channels.access import Contact
 from nanobot.channels.platform import DeliveryError
 from nanobot.channels.telegram.api import Api
-from nanobot.channels.telegram.chats import Moved
+from nanobot.channels.telegram.chats import ChatMigrations, address, is_private, person
 from nanobot.channels.telegram.ids import inbound_id
-from nanobot.channels.telegram.people import address, is_private, person
-from nanobot.channels.telegram.settings import House
+from nanobot.channels.telegram.settings import TelegramServices
 from nanobot.i18n import say
 from nanobot.messages import Button, InboundMessage
 from nanobot.ports import Bookmarks, Publish
@@ -35,7 +34,7 @@ _ROW = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ButtonChoice:
     """What a press means: the id of the question, and what was chosen.
 
     `holds_up_a_turn`: somebody waits for it, who knows whose decision it is, and settles the question.
@@ -72,7 +71,7 @@ class Keyboards:
         is_short = sum(len(each.label) for each in buttons) <= _ROW
         return InlineKeyboardMarkup([keys] if is_short else [[key] for key in keys])
 
-    async def chosen(self, data: str) -> Choice | None:
+    async def chosen(self, data: str) -> ButtonChoice | None:
         """What a button stands for; None if the choice is over. Raises StoreError."""
         name, _, number = data.partition(":")
         offers = await self._bookmarks.marks(_PREFIX + name)
@@ -81,7 +80,7 @@ class Keyboards:
         offer = msgspec.json.decode(offers[_PREFIX + name], type=_Offer)
         if int(number) >= len(offer.values):
             return None
-        return Choice(offer.answers, offer.values[int(number)], offer.holds_up_a_turn)
+        return ButtonChoice(offer.answers, offer.values[int(number)], offer.holds_up_a_turn)
 
     async def close(self, data: str, keyboard: InlineKeyboardMarkup | None) -> None:
         """The choice was made. Raises StoreError."""
@@ -131,7 +130,9 @@ class CallbackQueries:
     In a group, who may answer a question of a running turn is not decided here; what came of it is shown by `settle`.
     """
 
-    def __init__(self, api: Api, house: House, keyboards: Keyboards, moved: Moved, publish: Publish) -> None:
+    def __init__(
+        self, api: Api, house: TelegramServices, keyboards: Keyboards, moved: ChatMigrations, publish: Publish
+    ) -> None:
         self._api = api
         self._house = house
         self._keyboards = keyboards
@@ -157,7 +158,7 @@ class CallbackQueries:
             await self._done(question.edit_reply_markup(marked(question.reply_markup, data)))
         await self._done(press.answer())
 
-    async def _publishes(self, press: CallbackQuery, question: Message, choice: Choice) -> bool:
+    async def _publishes(self, press: CallbackQuery, question: Message, choice: ButtonChoice) -> bool:
         chat = await self._moved.original(question.chat_id)
         groups = () if is_private(question) else tuple(dict.fromkeys((str(chat), str(question.chat_id))))
         inbound = f"{inbound_id(question.chat_id, question.message_id)}:press:{press.from_user.id}"

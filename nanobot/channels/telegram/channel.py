@@ -1,30 +1,162 @@
-"""Telegram, as the rest of nanobot sees it."""
+"""The Telegram channel: updates received by polling or a webhook, and all parts put together."""
 
+import asyncio
+import hmac
+import json
 import logging
+import secrets
 from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
+from functools import partial
+from urllib.parse import urlsplit
 
+from aiohttp import web
 from telegram.error import TelegramError
 
+from nanobot.channels.fetching import at_most
 from nanobot.channels.platform import PlatformStatus
-from nanobot.channels.telegram.api import Api
+from nanobot.channels.telegram.api import ALLOWED, Api, Json, TelegramConnection
 from nanobot.channels.telegram.callback_queries import CallbackQueries, Keyboards
-from nanobot.channels.telegram.chats import ChatMembership, Moved
-from nanobot.channels.telegram.commands import Menu, Spelling
-from nanobot.channels.telegram.downloads import OWN_LIMIT, Downloads
-from nanobot.channels.telegram.hearing import Hearing
-from nanobot.channels.telegram.line import Line
-from nanobot.channels.telegram.pending import PendingUpdates
-from nanobot.channels.telegram.polling import Polling
-from nanobot.channels.telegram.sending import Sending
-from nanobot.channels.telegram.settings import Access, House, MenuCommand, Webhook
+from nanobot.channels.telegram.chats import ChatMembership, ChatMigrations
+from nanobot.channels.telegram.files import OWN_LIMIT, TelegramDownloads
+from nanobot.channels.telegram.messages import TelegramInbound
+from nanobot.channels.telegram.pending import STORED_AFTER, PendingUpdates
+from nanobot.channels.telegram.sending import MB, Menu, Spelling, TelegramSender, Wording
+from nanobot.channels.telegram.settings import BotApiAccess, TelegramMenuCommand, TelegramServices, Webhook
 from nanobot.channels.telegram.updates import Updates
-from nanobot.channels.telegram.webhook import WebhookServer
-from nanobot.channels.telegram.wording import MB, Wording
-from nanobot.errors import StoreError
-from nanobot.ports import Publish
+from nanobot.errors import NanobotError, StoreError
+from nanobot.http import HttpCall, HttpServer
+from nanobot.ports import Clock, Publish
+
+# Asks Telegram for updates, and confirms those that are on disk.
+
+
+POLL = 25.0
+"""Seconds for which Telegram is asked to wait for news."""
+
+GRACE = 10.0
+"""Seconds after that, when a connection counts as dead."""
+
+MEANWHILE = 0.25
+"""Seconds between two looks for news while something is being dealt with that only Telegram has."""
+
+
+class Polling:
+    """The loop around getUpdates.
+
+    An update is confirmed by asking for those after it, so that is done when it, and all before it, are on the bus, or
+    written down because that takes long. Until then Telegram holds them for us: a crash loses none, and what was
+    published before is known by its id.
+    """
+
+    def __init__(self, api: Api, line: TelegramConnection, clock: Clock) -> None:
+        self._api = api
+        self._line = line
+        self._clock = clock
+
+    async def run(self, pending: PendingUpdates) -> None:
+        """Poll until cancelled. Raises RefusedTokenError."""
+        await self._line.persistently(self._api.bot.delete_webhook, GRACE)
+        offset: int | None = None
+        begun: set[int] = set()
+        while True:
+            updates = await self._line.persistently(partial(self._news, offset, pending), POLL + GRACE)
+            self._line.heard()
+            for update in updates:
+                if update["update_id"] not in begun:
+                    begun.add(update["update_id"])
+                    pending.begin(update)
+            with suppress(TimeoutError):
+                async with at_most(self._clock, MEANWHILE):
+                    await pending.settled()
+            await pending.store_slow()
+            # Behind an empty answer nothing is left to confirm, and after a quiet week the ids may begin elsewhere.
+            behind = max(begun) + 1 if updates else None
+            offset = min(pending.unconfirmed, default=behind)
+            begun = {number for number in begun if offset is not None and number >= offset}
+
+    async def _news(self, offset: int | None, pending: PendingUpdates) -> list[Json]:
+        """What a first answer says is whether we may listen at all, so it is not waited for."""
+        is_idle = self._line.is_up and not pending.unconfirmed
+        return await self._api.updates(offset, POLL if is_idle else 0.0)
+
+
+# The server that Telegram calls.
+
 
 log = logging.getLogger(__name__)
+
+_HEADER = "X-Telegram-Bot-Api-Secret-Token"
+_LIMIT = 30.0
+
+
+class WebhookServer:
+    """Answers 200 when an update is on the bus, or written down because that takes long; 503 when it cannot be
+    stored: then Telegram brings it again.
+
+    Telegram brings the pictures of an album one after the other, each when the one before was answered; so those
+    that are to be kept whatever follows are held on disk meanwhile. One that will only be kept if a later one names
+    the bot is held in memory for that second: nothing that is not said to the bot is written down.
+    """
+
+    def __init__(self, settings: Webhook, api: Api, line: TelegramConnection) -> None:
+        self._settings = settings
+        self._api = api
+        self._line = line
+        self._secret = settings.secret or secrets.token_urlsafe(32)
+
+    async def run(self, pending: PendingUpdates) -> None:
+        """Serve until cancelled. Raises RefusedTokenError, and NanobotError if the port cannot be used."""
+        where = self._settings
+
+        async def receive(call: HttpCall) -> web.Response:
+            return web.Response(status=await self._receive(call, pending))
+
+        server = HttpServer({("POST", urlsplit(where.url).path or "/"): receive}, where.limits)
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(server.listening(where.listen, where.port, patience=5.0))
+            except OSError as error:
+                raise NanobotError(
+                    f"The webhook cannot listen at {where.listen}:{where.port} ({error.strerror or error}). Choose "
+                    "another port in telegram.webhook, or stop what uses this one."
+                ) from error
+            log.info("telegram: the webhook listens at %s:%s", where.listen, where.port)
+            await self._line.persistently(self._announce, _LIMIT)
+            self._line.heard()
+            await asyncio.Event().wait()
+
+    async def _announce(self) -> bool:
+        allowed = json.loads(ALLOWED)
+        return await self._api.bot.set_webhook(self._settings.url, secret_token=self._secret, allowed_updates=allowed)
+
+    async def _receive(self, call: HttpCall, pending: PendingUpdates) -> int:
+        """Deal with a call; the status to answer with."""
+        told = call.header(_HEADER).encode("utf-8", "surrogateescape")
+        if not hmac.compare_digest(told, self._secret.encode()):
+            return 403
+        try:
+            update = json.loads(await call.read())
+            is_picture = "media_group_id" in update.get("message", {})
+            update["update_id"] = int(update["update_id"])
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+            return 400
+        if is_picture:
+            return await self._picture(update, pending)
+        work = pending.begin(update, patient=False)
+        await asyncio.wait([work], timeout=STORED_AFTER)
+        if not work.done() and await pending.store(update):
+            return 200
+        return 200 if await asyncio.shield(work) else 503
+
+    async def _picture(self, update: Json, pending: PendingUpdates) -> int:
+        pending.begin(update)
+        return 200 if await pending.store(update) else 503
+
+
+# Telegram, as the rest of nanobot sees it.
+
 
 UPLOAD_LIMIT = 50 * MB
 """Bytes of a file that the public Bot API takes (its documentation, sendDocument)."""
@@ -32,23 +164,27 @@ UPLOAD_LIMIT = 50 * MB
 _PATIENCE = 30.0
 
 
-class Telegram(Sending):
+class TelegramChannel(TelegramSender):
     """People on Telegram talk with the bot; also a Platform, for delivery. Sending does not need the listening.
 
     Telegram keeps what is said while the bot is away for 24 hours.
     """
 
     def __init__(
-        self, access: Access, house: House, commands: Sequence[MenuCommand], webhook: Webhook | None = None
+        self,
+        access: BotApiAccess,
+        house: TelegramServices,
+        commands: Sequence[TelegramMenuCommand],
+        webhook: Webhook | None = None,
     ) -> None:
         """`commands` become the menu. Without a webhook Telegram is asked for news."""
         self._api = Api(access)
         self._house = house
         self._webhook = webhook
-        self._moved = Moved(house.bookmarks)
+        self._moved = ChatMigrations(house.bookmarks)
         self._keyboards = Keyboards(house.bookmarks)
         self._menu = Menu(self._api, house.bookmarks, commands)
-        self._line = Line(self._api, house.clock, house.changed)
+        self._line = TelegramConnection(self._api, house.clock, house.changed)
         self._pending: PendingUpdates | None = None
         largest = OWN_LIMIT if access.is_self_hosted else UPLOAD_LIMIT
         wording = Wording(house.media, house.language, largest, Spelling(each.name for each in commands))
@@ -63,7 +199,7 @@ class Telegram(Sending):
             me = await self._line.persistently(self._api.introduce, _PATIENCE)
             self._line.bot = f"@{me.username}"
             await self._show_menu()
-            downloads = Downloads(self._api, self._house.media, self._house.clock)
+            downloads = TelegramDownloads(self._api, self._house.media, self._house.clock)
             try:
                 await self._receive(publish, downloads)
             finally:
@@ -80,9 +216,9 @@ class Telegram(Sending):
         status = self._line.status()
         return replace(status, waiting=self._pending.waiting) if self._pending else status
 
-    async def _receive(self, publish: Publish, downloads: Downloads) -> None:
+    async def _receive(self, publish: Publish, downloads: TelegramDownloads) -> None:
         house, api, moved = self._house, self._api, self._moved
-        hearing = Hearing(api.me, house, downloads, moved, publish)
+        hearing = TelegramInbound(api.me, house, downloads, moved, publish)
         queries = CallbackQueries(api, house, self._keyboards, moved, publish)
         updates = Updates(api, house.clock, hearing, queries, ChatMembership(house, moved), moved)
         async with PendingUpdates(updates, house.bookmarks, house.clock) as self._pending:

@@ -1,21 +1,66 @@
-"""What becomes of chats: groups become supergroups, and the bot is added to groups and removed."""
+"""Chats on Telegram: who speaks where, groups that become supergroups, and where the bot is a member."""
 
 import logging
 
-from telegram import Chat, ChatMemberUpdated
+from telegram import Chat, ChatMemberUpdated, Message, User
 
 from nanobot.channels.telegram.ids import NAME
-from nanobot.channels.telegram.settings import House
+from nanobot.channels.telegram.settings import TelegramServices
 from nanobot.i18n import say
-from nanobot.messages import Address, OutboundMessage
+from nanobot.messages import Address, OutboundMessage, Sender
 from nanobot.ports import Bookmarks
+
+# Who speaks, and where.
+
+
+_LONGEST_NAME = 64
+
+
+def sender_of(message: Message) -> Sender:
+    """A person, or the chat in whose name somebody speaks (see `speaks_for_chat`)."""
+    if message.sender_chat is not None:
+        return Sender(str(message.sender_chat.id), plain_name(message.sender_chat.effective_name or ""))
+    return person(message.from_user) if message.from_user else Sender("")
+
+
+def person(user: User) -> Sender:
+    """A person, as they call themselves."""
+    return Sender(str(user.id), plain_name(user.full_name))
+
+
+def is_nobody(message: Message) -> bool:
+    """Whether no person can be told: anonymous admins, a linked channel, other bots."""
+    return message.sender_chat is not None or message.from_user is None or message.from_user.is_bot
+
+
+def topic_of(message: Message) -> str | None:
+    """The topic, if it is one: in plain groups a chain of replies carries a thread's number, too."""
+    return str(message.message_thread_id) if message.is_topic_message and message.message_thread_id else None
+
+
+def address(chat: int, message: Message) -> Address:
+    """Where a message was written; `chat` is what the chat was called at first."""
+    return Address(NAME, str(chat), topic_of(message))
+
+
+def is_private(message: Message) -> bool:
+    return message.chat.type == message.chat.PRIVATE
+
+
+def plain_name(name: str) -> str:
+    """A name that people gave themselves, in one line."""
+    return " ".join("".join(char if char.isprintable() else " " for char in name).split())[:_LONGEST_NAME]
+
+
+# What becomes of chats: groups become supergroups, and the bot is added to groups and removed.
+
 
 log = logging.getLogger(__name__)
 
 _PREFIX = "telegram:moved:"
 
 
-class Moved:
+class ChatMigrations:
     """Which chat is which."""
 
     def __init__(self, bookmarks: Bookmarks) -> None:
@@ -55,7 +100,7 @@ _GROUPS = (Chat.GROUP, Chat.SUPERGROUP)
 class ChatMembership:
     """Says hello where somebody added the bot, and how an owner lets the group in."""
 
-    def __init__(self, house: House, moved: Moved) -> None:
+    def __init__(self, house: TelegramServices, moved: ChatMigrations) -> None:
         self._house = house
         self._moved = moved
 

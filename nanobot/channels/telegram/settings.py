@@ -3,17 +3,17 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
-from nanobot.channels.access import Door
+from nanobot.channels.access import AccessPolicy
+from nanobot.http import ServerLimits
 from nanobot.i18n import Language
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Bookmarks, Clock, Media, Transcriber
-from nanobot.serving import ServerLimits
 
 PUBLIC_API = "https://api.telegram.org"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
+class BotApiAccess:
     """Where the Bot API is, and as whom to talk there. Files come from {api_base}/file/bot…"""
 
     token: str = field(repr=False)
@@ -45,7 +45,7 @@ class Webhook:
 
 
 @dataclass(frozen=True, slots=True)
-class MenuCommand:
+class TelegramMenuCommand:
     """A command in the menu; `help` says in one line what it does, in each language."""
 
     name: str
@@ -53,14 +53,14 @@ class MenuCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class House:
+class TelegramServices:
     """What the channel uses of the house.
 
     `notify` sends what the channel itself has to say (Bus.send); `language` is the one spoken at an address;
     `changed` hears that `status` has changed.
     """
 
-    door: Door
+    door: AccessPolicy
     media: Media
     transcriber: Transcriber | None
     bookmarks: Bookmarks

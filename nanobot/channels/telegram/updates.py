@@ -1,4 +1,4 @@
-"""Takes updates in: when one is dealt with, what a person said in it is on the bus."""
+"""Updates: asked for or received by webhook, and what a person said in each is on the bus when it is confirmed."""
 
 import asyncio
 import logging
@@ -7,11 +7,10 @@ from weakref import WeakValueDictionary
 
 from telegram import Bot, Message, Update
 
-from nanobot.channels.telegram.api import Api, Json
+from nanobot.channels.telegram.api import Api, Json, back_off
 from nanobot.channels.telegram.callback_queries import CallbackQueries
-from nanobot.channels.telegram.chats import ChatMembership, Moved
-from nanobot.channels.telegram.hearing import Hearing
-from nanobot.channels.telegram.line import back_off
+from nanobot.channels.telegram.chats import ChatMembership, ChatMigrations
+from nanobot.channels.telegram.messages import TelegramInbound
 from nanobot.errors import StoreError
 from nanobot.ports import Clock
 
@@ -100,10 +99,10 @@ class Updates:
         self,
         api: Api,
         clock: Clock,
-        hearing: Hearing,
+        hearing: TelegramInbound,
         queries: CallbackQueries,
         membership: ChatMembership,
-        moved: Moved,
+        moved: ChatMigrations,
     ) -> None:
         """Messages go to `hearing`, presses of buttons to `queries`, the bot's own membership to `membership`."""
         self._api = api

@@ -3,9 +3,8 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from nanobot.channels.terminal.blocks import PrintedAnswer
+from nanobot.channels.terminal.markdown import PrintedAnswer, ScreenPiece
 from nanobot.channels.terminal.person import chosen, leaving, refusal
-from nanobot.channels.terminal.screen import Piece
 from nanobot.i18n import Language, say
 from nanobot.i18n.consent import leaves
 from nanobot.messages import Address, OutboundMessage, Progress, Stats
@@ -72,32 +71,32 @@ class Dialogue:
         self._questions.popleft()
         return True
 
-    def misses(self, text: str) -> list[Piece]:
+    def misses(self, text: str) -> list[ScreenPiece]:
         """What to say to a number that none of the open answers has; nothing if the text is anything else."""
         if not self._questions or self._is_old or not text.strip().isdecimal():
             return []
         question = self._questions[0]
         if chosen(question.buttons, text) or (leaves(text) and not question.holds_up_a_turn):
             return []
-        return [Piece(self.say("no_such_number", number=text.strip(), count=len(question.buttons)), "quiet")]
+        return [ScreenPiece(self.say("no_such_number", number=text.strip(), count=len(question.buttons)), "quiet")]
 
     @property
     def _is_old(self) -> bool:
         return bool(self._questions) and self._questions[0].id in self._answered_after
 
-    def question(self) -> list[Piece]:
+    def question(self) -> list[ScreenPiece]:
         """The question that waits for an answer, if any."""
         return self._show_question(self._questions[0]) if self._questions else []
 
-    def held_up(self) -> list[Piece]:
+    def held_up(self) -> list[ScreenPiece]:
         """The same, if a turn cannot go on without it."""
         return self.question() if self._questions and self._questions[0].holds_up_a_turn else []
 
-    def left(self) -> list[Piece]:
+    def left(self) -> list[ScreenPiece]:
         """The person leaves: what had come of an answer stays on the screen."""
         return _markdown(self._answer.step())
 
-    def progress(self, progress: Progress) -> list[Piece]:
+    def progress(self, progress: Progress) -> list[ScreenPiece]:
         """What there is to print of what a turn is doing."""
         if progress.address != self._address:
             return []
@@ -107,7 +106,7 @@ class Dialogue:
             case "text":
                 return _markdown(self._answer.grow(progress.text))
             case "restart" if self._answer.restart():
-                return [Piece(self.say("again"), "quiet")]
+                return [ScreenPiece(self.say("again"), "quiet")]
             case "step":
                 return _markdown(self._answer.step())
             case "tool" | "output" | "notice":
@@ -116,12 +115,15 @@ class Dialogue:
                 return self._ended()
         return []
 
-    def message(self, message: OutboundMessage) -> list[Piece]:
+    def message(self, message: OutboundMessage) -> list[ScreenPiece]:
         """What there is to print of a message."""
         if message.settles:
             return self._settled(message)
         if message.address != self._address:
-            return [Piece(self.say("elsewhere", session=message.address.session_key), "quiet"), Piece(message.text)]
+            return [
+                ScreenPiece(self.say("elsewhere", session=message.address.session_key), "quiet"),
+                ScreenPiece(message.text),
+            ]
         self._awaited = False
         if message.buttons:
             if not message.holds_up_a_turn:
@@ -129,49 +131,51 @@ class Dialogue:
             self._questions.append(message)
             return self.question() if len(self._questions) == 1 else []
         pieces = self._words(message)
-        pieces += [Piece(self.say("file", path=file.path), "quiet") for file in message.files]
-        pieces += [Piece(self._footer(message.stats), "footer")] if message.stats else []
+        pieces += [ScreenPiece(self.say("file", path=file.path), "quiet") for file in message.files]
+        pieces += [ScreenPiece(self._footer(message.stats), "footer")] if message.stats else []
         return pieces + self._still_open()
 
     def _lists_lapse(self, which: Callable[[OutboundMessage], bool]) -> None:
         self._questions = deque(each for each in self._questions if each.holds_up_a_turn or not which(each))
 
-    def _still_open(self) -> list[Piece]:
+    def _still_open(self) -> list[ScreenPiece]:
         """That a list above can still be chosen from, where something else was said since."""
         if not self._questions or self._questions[0].holds_up_a_turn:
             return []
-        return [Piece(self.say("still_open", count=len(self._questions[0].buttons)), "quiet")]
+        return [ScreenPiece(self.say("still_open", count=len(self._questions[0].buttons)), "quiet")]
 
-    def _settled(self, message: OutboundMessage) -> list[Piece]:
+    def _settled(self, message: OutboundMessage) -> list[ScreenPiece]:
         """Somebody else has answered, or nobody waits any more; what was chosen here is known here."""
         left = [question for question in self._questions if question.id != message.settles]
         was_open = len(left) < len(self._questions)
         self._questions = deque(left)
-        return [Piece(message.text, "quiet")] if was_open else []
+        return [ScreenPiece(message.text, "quiet")] if was_open else []
 
-    def _words(self, message: OutboundMessage) -> list[Piece]:
+    def _words(self, message: OutboundMessage) -> list[ScreenPiece]:
         if message.turn is None or message.turn != self._turn:
             return _markdown([message.text])
         if message.kind != "answer":
             return _markdown([*self._answer.step(), message.text])
         missing, contradicts = self._answer.finish(message.text)
-        return [Piece(self.say("differs"), "quiet")] * contradicts + _markdown(missing)
+        return [ScreenPiece(self.say("differs"), "quiet")] * contradicts + _markdown(missing)
 
-    def _show_question(self, message: OutboundMessage) -> list[Piece]:
+    def _show_question(self, message: OutboundMessage) -> list[ScreenPiece]:
         choices = "\n".join(f"  {number}. {button.label}" for number, button in enumerate(message.buttons, 1))
         before = self._answer.step() if message.holds_up_a_turn else []  # below a list, what is coming goes on
         return [
             *_markdown(before),
-            Piece(message.text, "question"),
-            Piece(choices, "plain"),
-            Piece(self.say("choose"), "quiet"),
+            ScreenPiece(message.text, "question"),
+            ScreenPiece(choices, "plain"),
+            ScreenPiece(self.say("choose"), "quiet"),
         ]
 
-    def whole_output(self) -> list[Piece]:
+    def whole_output(self) -> list[ScreenPiece]:
         """The last output that was shown folded, as a whole."""
-        return [Piece(self._folded, "plain")] if self._folded else [Piece(self.say("nothing_folded"), "quiet")]
+        return (
+            [ScreenPiece(self._folded, "plain")] if self._folded else [ScreenPiece(self.say("nothing_folded"), "quiet")]
+        )
 
-    def _output(self, text: str) -> list[Piece]:
+    def _output(self, text: str) -> list[ScreenPiece]:
         """What a command printed: its first and last lines."""
         lines = text.splitlines()
         if not lines:
@@ -180,18 +184,18 @@ class Dialogue:
             self._folded = text
             gap = self.say("folded", count=len(lines) - _HEAD - _TAIL)
             lines = [*lines[:_HEAD], gap, *lines[-_TAIL:]]
-        return [Piece("\n".join(f"  {line}" for line in lines), "quiet")]
+        return [ScreenPiece("\n".join(f"  {line}" for line in lines), "quiet")]
 
-    def _activity(self, progress: Progress) -> list[Piece]:
+    def _activity(self, progress: Progress) -> list[ScreenPiece]:
         if progress.kind == "notice":
-            return [Piece(progress.text, "quiet")]
+            return [ScreenPiece(progress.text, "quiet")]
         if progress.kind == "output":
             return self._output(progress.text)
         rest = self._answer.step()
         self._answer.forget()
-        return [*_markdown(rest), Piece(f"· {progress.text}", "quiet")]
+        return [*_markdown(rest), ScreenPiece(f"· {progress.text}", "quiet")]
 
-    def _ended(self) -> list[Piece]:
+    def _ended(self) -> list[ScreenPiece]:
         rest = self._answer.step()
         self._turn, self._awaited, self._answer = None, False, PrintedAnswer()
         self._questions = deque(question for question in self._questions if not question.holds_up_a_turn)
@@ -209,5 +213,5 @@ class Dialogue:
         )
 
 
-def _markdown(texts: Sequence[str]) -> list[Piece]:
-    return [Piece(text) for text in texts if text.strip()]
+def _markdown(texts: Sequence[str]) -> list[ScreenPiece]:
+    return [ScreenPiece(text) for text in texts if text.strip()]

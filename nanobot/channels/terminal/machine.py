@@ -13,8 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nanobot.channels.terminal.blocks import parser
-from nanobot.channels.terminal.clean import printable
+from nanobot.channels.terminal.markdown import parser, printable
 from nanobot.channels.terminal.mentions import Decode
 from nanobot.channels.terminal.person import standing
 from nanobot.messages import Quote

@@ -1,20 +1,218 @@
-"""Markdown as it is shown in a terminal."""
+"""Markdown on the screen of a terminal: safe, in finished blocks, piece by piece."""
 
-from collections.abc import Iterable, Iterator
-from itertools import zip_longest
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise, zip_longest
+from typing import Literal, TextIO
 
+from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from rich import markdown
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleDimensions, ConsoleOptions, RenderableType, RenderResult
 from rich.rule import Rule
 from rich.segment import Segment
 from rich.syntax import Syntax
 from rich.table import Column, Table
 from rich.text import Text
+from rich.theme import Theme
 
-from nanobot.channels.terminal.blocks import DEEPEST, parser
-from nanobot.channels.terminal.clean import printable
+# Text that cannot drive a terminal.
+
+
+_CONTROLS = [code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"]
+_BIDI = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))  # embeddings, overrides, isolates: they change the order
+_SURROGATES = range(0xD800, 0xE000)
+
+_PRINTABLE: dict[int, str | None] = {
+    **dict.fromkeys(_CONTROLS),
+    **{code: f"\\u{code:04x}" for code in _BIDI},
+    **dict.fromkeys(_SURROGATES, "\ufffd"),
+}
+
+
+def printable(text: str) -> str:
+    """The text without control characters, what changes the order of reading written out.
+
+    Character by character, so that it does not matter in which pieces a text arrives.
+    """
+    return text.translate(_PRINTABLE)
+
+
+def typed(text: str) -> str:
+    """What a person typed, as valid Unicode: bytes that their console could not decode are read as UTF-8."""
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    except UnicodeEncodeError:  # surrogates that stand for no byte
+        return text.encode("utf-8", "replace").decode("utf-8")
+
+
+# Growing Markdown, cut into its finished blocks, and the answer of a turn, as far as those are on the screen.
+
+
+_LIST_MARKER = re.compile(r" {0,3}([-+*]|\d{1,9}[.)])(\s|$)")
+_FENCE = re.compile(r" {0,3}(```|~~~)")
+_LISTS = ("bullet_list_open", "ordered_list_open")
+
+DEEPEST = 40
+"""Levels of quotes and lists in each other, a list counting twice; the parser says nothing of what is deeper."""
+
+
+@cache
+def parser() -> MarkdownIt:
+    """The Markdown that answers are written in.
+
+    HTML and link definitions are text like any other: nothing that a model wrote may vanish.
+    """
+    return (
+        MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST})
+        .enable(["table", "strikethrough"])
+        .disable("reference")
+    )
+
+
+class Blocks:
+    """Takes a text in pieces, and gives its blocks as soon as nothing that follows can change them.
+
+    A block is what stands at the top level of a document: a paragraph, a whole list, a fence, a table.
+    In CommonMark a block is finished once the next one has begun, some already at a blank line. Where
+    blocks begin is asked of the real parser, but only at lines where one may have ended, so that the
+    work does not grow with the square of the text.
+    """
+
+    def __init__(self) -> None:
+        self._rest = ""
+        self._line = 0  # where the first line that has not been looked at begins in the rest
+        self._blank = False  # the line before that one was blank
+        self._last = ""  # the kind of the unfinished block, as the parser calls it, where it matters
+        self._closing: re.Pattern[str] | None = None  # what ends the open fence
+
+    @property
+    def rest(self) -> str:
+        """What is not finished yet."""
+        return self._rest
+
+    def feed(self, text: str) -> list[str]:
+        """Take the next piece. Returns the blocks that it finished, each with the blank lines behind it."""
+        self._rest += text
+        finished: list[str] = []
+        while (end := self._rest.find("\n", self._line)) >= 0:
+            line = self._rest[self._line : end]
+            self._line = end + 1
+            if self._may_end(line):
+                finished += self._cut()
+            self._blank = not line.strip()
+        return finished
+
+    def _may_end(self, line: str) -> bool:
+        """Whether a block may have ended with this line, or before it."""
+        if self._closing:
+            return self._closing.fullmatch(line) is not None
+        if self._last in _LISTS:
+            return self._blank and line[:1] not in ("", " ", "\t") and not _LIST_MARKER.match(line)
+        if self._last == "code_block":
+            return line[:4].strip() != "" and line[:1] != "\t"
+        return bool(_FENCE.match(line)) or not (line.strip() or self._blank)
+
+    def _cut(self) -> list[str]:
+        """Take the finished blocks off the lines that have been looked at."""
+        lines = self._rest[: self._line].split("\n")
+        begun = _top_level(self._rest[: self._line])
+        if not begun:
+            return []
+        self._closing = _open_fence(begun[-1], lines)
+        self._last = begun[-1].type
+        starts = [_start(token) for token in begun[1:]]
+        if self._is_closed(lines[-2]):
+            starts.append(len(lines) - 1)
+        blocks = ["\n".join([*lines[a:b], ""]) for a, b in pairwise([0, *starts])]
+        cut = sum(map(len, blocks))
+        self._rest = self._rest[cut:]
+        self._line -= cut
+        return blocks
+
+    def _is_closed(self, line: str) -> bool:
+        """Whether the last block is finished, seen from this line, the newest."""
+        if self._last == "fence":
+            return self._closing is None
+        return not line.strip() and self._last not in (*_LISTS, "code_block")
+
+
+class PrintedAnswer:
+    """Takes the pieces of an answer, and says what of it can be printed."""
+
+    def __init__(self) -> None:
+        self._blocks = Blocks()
+        self._printed = ""
+        self._complete = False  # what is printed was ended by a step; it may be a remark, or all of the answer
+
+    @property
+    def unfinished(self) -> str:
+        """What has come and is not printed yet."""
+        return self._blocks.rest
+
+    def grow(self, piece: str) -> list[str]:
+        """Returns the blocks that this piece finished."""
+        if self._complete:
+            self.forget()
+        finished = self._blocks.feed(piece)
+        self._printed += "".join(finished)
+        return finished
+
+    def step(self) -> list[str]:
+        """What came is complete. Returns what remains of it."""
+        rest, self._blocks = self._blocks.rest, Blocks()
+        self._printed += rest
+        self._complete = self._complete or bool(self._printed)
+        return _if_any(rest)
+
+    def restart(self) -> bool:
+        """What came since the last step is void. Returns whether some of it is on the screen."""
+        was_seen = bool(self._printed.strip()) and not self._complete
+        self.forget()
+        return was_seen
+
+    def forget(self) -> None:
+        """What is printed stands for itself: no part of what comes."""
+        self._blocks, self._printed, self._complete = Blocks(), "", False
+
+    def finish(self, text: str) -> tuple[list[str], bool]:
+        """The whole answer is there. Returns what is not on the screen yet, and whether it contradicts what is."""
+        seen, whole = self._printed.strip(), text.strip()
+        contradicts = not whole.startswith(seen) and not self._complete
+        missing = whole.removeprefix(seen)
+        self.forget()
+        return _if_any(missing), contradicts
+
+
+def _if_any(text: str) -> list[str]:
+    return [text] if text.strip() else []
+
+
+def _top_level(text: str) -> list[Token]:
+    tokens: list[Token] = []
+    parser().block.parse(text, parser(), {}, tokens)
+    return [token for token in tokens if token.level == 0 and token.nesting >= 0]
+
+
+def _start(token: Token) -> int:
+    return token.map[0] if token.map else 0
+
+
+def _open_fence(token: Token, lines: list[str]) -> re.Pattern[str] | None:
+    """What will end this block, if it is a fence that is still open."""
+    if token.type != "fence" or token.map is None:
+        return None
+    closing = re.compile(rf" {{0,3}}{re.escape(token.markup)}{re.escape(token.markup[0])}*[ \t]*")
+    first, end = token.map
+    return None if end - first > 1 and closing.fullmatch(lines[end - 1]) else closing
+
+
+# Markdown as it is shown in a terminal.
+
 
 _RULE_WIDTH = 24  # of the lines around code: short, so that a narrower window does not break them
 _GOES_ON = "↪ "
@@ -182,7 +380,7 @@ class Rendered(markdown.Markdown):
             yield Segment.line()
 
 
-class Question(Rendered):
+class MarkdownQuestion(Rendered):
     """A Markdown text with something to agree to."""
 
     elements = {**Rendered.elements, "fence": _MarkedCode, "code_block": _MarkedCode}  # noqa: RUF012
@@ -248,3 +446,73 @@ def _inline(tokens: Iterable[Token]) -> Iterator[Token]:
 
 def _text(content: str) -> Token:
     return Token("text", "", 0, content=printable(content))
+
+
+# What the terminal prints, piece by piece.
+
+
+_THEME = Theme(  # colours that can be read on dark and on light
+    {"markdown.code": "cyan", "markdown.block_quote": "italic", "markdown.item.bullet": "none", "markdown.hr": "dim"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenPiece:
+    """Something to print: Markdown, with something to agree to in it, lines as they are, a quiet one, one below."""
+
+    text: str
+    kind: Literal["markdown", "question", "plain", "quiet", "footer"] = "markdown"
+
+
+class Screen:
+    """Prints pieces, with a blank line between them; quiet lines stay together."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._console = _console(file)
+        self._last: str | None = None
+
+    def print(self, pieces: Iterable[ScreenPiece]) -> None:
+        _fit(self._console)
+        for piece in pieces:
+            if (self._last, piece.kind) != ("quiet", "quiet"):
+                self._console.print()
+            self._console.print(_renderable(piece), crop=False)
+            self._last = piece.kind
+
+    def turn_page(self) -> None:
+        """The person has said something: what comes next stands apart."""
+        self._last = None
+
+    def tail(self, text: str, height: int) -> Sequence[str]:
+        """The last lines of a text, wrapped to the width of the screen."""
+        if not text.strip():
+            return []
+        _fit(self._console)
+        width = max(self._console.width - 1, 1)
+        wrapped = Text(printable(text[-4 * width * height :])).wrap(self._console, width)
+        return [line.plain.rstrip() for line in wrapped][-height:]
+
+
+def print_markdown(text: str, file: TextIO) -> None:
+    """Print a text by itself."""
+    page = _console(file)
+    _fit(page)
+    page.print(_renderable(ScreenPiece(text)), crop=False)
+
+
+def _console(file: TextIO) -> Console:
+    return Console(file=file, theme=_THEME, highlight=False)
+
+
+def _fit(page: Console) -> None:
+    """Measure the window anew: it is resized, and COLUMNS, which rich would believe, may be of another one."""
+    if page.file.isatty():
+        columns, lines = os.get_terminal_size(page.file.fileno())
+        if columns:  # some pseudo-terminals do not know
+            page.size = ConsoleDimensions(columns, lines)
+
+
+def _renderable(piece: ScreenPiece) -> RenderableType:
+    if piece.kind in ("markdown", "question"):
+        return (MarkdownQuestion if piece.kind == "question" else Rendered)(piece.text)
+    return Text(printable(piece.text), style="" if piece.kind == "plain" else "dim", overflow="fold")

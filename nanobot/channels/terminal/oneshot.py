@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanobot.channels.terminal.clean import printable
+from nanobot.channels.terminal.markdown import printable
 from nanobot.channels.terminal.mentions import Carried
 from nanobot.channels.terminal.person import NAME, refusal, standing, with_place, words
 from nanobot.i18n import Language, say
@@ -19,7 +19,7 @@ from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress,
 from nanobot.ports import Publish
 
 if TYPE_CHECKING:  # rich is not needed for a pipe
-    from nanobot.channels.terminal.screen import Piece
+    from nanobot.channels.terminal.markdown import ScreenPiece
 
 _KEYBOARD = "/dev/tty"  # wherever standard input comes from
 _LONGEST_LINE = 4096  # bytes that a terminal hands on at once
@@ -177,7 +177,7 @@ class OneShotOnScreen(OneShot):
         self, address: Address, text: str, language: Callable[[], Language], *, piped: str = "", model: str = ""
     ) -> None:
         from nanobot.channels.terminal.dialogue import Dialogue
-        from nanobot.channels.terminal.screen import Screen
+        from nanobot.channels.terminal.markdown import Screen
 
         super().__init__(address, text, language, piped=piped, model=model)
         self._dialogue = Dialogue(address, language)
@@ -229,7 +229,7 @@ class OneShotOnScreen(OneShot):
         self._print([])
         remark(text)
 
-    def _ask(self, question: "list[Piece]") -> None:
+    def _ask(self, question: "list[ScreenPiece]") -> None:
         """Print a question, and let the line that is typed below it answer it; without a keyboard, it is no.
 
         What was typed before it could be read is no answer to it.
@@ -278,7 +278,7 @@ class OneShotOnScreen(OneShot):
             self._to_say.put_nowait(words(self._asked.address, value, answers=question))
         self._ask(self._dialogue.question())
 
-    def _print(self, pieces: "list[Piece]") -> None:
+    def _print(self, pieces: "list[ScreenPiece]") -> None:
         """Print, and below it what has come of the answer and is not complete enough to be printed."""
         unfinished = self._dialogue.unfinished if os.environ.get("TERM") not in (None, "dumb", "unknown") else ""
         lines = self._screen.tail(unfinished, _PREVIEW_LINES)
@@ -293,7 +293,7 @@ class OneShotOnScreen(OneShot):
 
 def _print_answer(text: str) -> None:
     if sys.stdout.isatty():
-        from nanobot.channels.terminal.screen import print_markdown  # rich is not needed for a pipe
+        from nanobot.channels.terminal.markdown import print_markdown  # rich is not needed for a pipe
 
         print_markdown(text, sys.stdout)
     else:

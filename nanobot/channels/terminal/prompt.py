@@ -1,4 +1,4 @@
-"""The line in which a person types, on prompt_toolkit."""
+"""The prompt line of the terminal, on prompt_toolkit."""
 
 import os
 import re
@@ -25,8 +25,8 @@ from prompt_toolkit.output import Output
 from prompt_toolkit.output.defaults import create_output
 from prompt_toolkit.utils import is_dumb_terminal
 
-from nanobot.channels.terminal.clean import typed
 from nanobot.channels.terminal.machine import Names
+from nanobot.channels.terminal.markdown import typed
 from nanobot.channels.terminal.mentions import marks, spelled
 from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, set_mode
 
@@ -117,7 +117,7 @@ class LineCompleter(Completer):
             yield Completion(shown, -len(typed), display=name)
 
 
-class Prompt:
+class PromptLine:
     """Reads what is typed while other things are printed above it."""
 
     def __init__(
@@ -253,7 +253,7 @@ class Prompt:
         return [("", "\n"), ("fg:ansibrightblack", f"{shown}\n" if shown else ""), (style, _PROMPT)]
 
 
-def _line_keys(prompt: Prompt) -> KeyBindings:
+def _line_keys(prompt: PromptLine) -> KeyBindings:
     """What Enter, a ! and an editor do with the line."""
     keys = KeyBindings()
     typing = has_focus("DEFAULT_BUFFER")
@@ -287,7 +287,7 @@ def _line_keys(prompt: Prompt) -> KeyBindings:
     return keys
 
 
-def _other_keys(prompt: Prompt) -> KeyBindings:
+def _other_keys(prompt: PromptLine) -> KeyBindings:
     """What stops, and what shows more."""
     keys = KeyBindings()
     typing = has_focus("DEFAULT_BUFFER")

@@ -13,10 +13,10 @@ from prompt_toolkit.utils import is_dumb_terminal
 
 from nanobot.channels.terminal.dialogue import Dialogue
 from nanobot.channels.terminal.machine import Machine, RunningCommand, last_code, to_clipboard
+from nanobot.channels.terminal.markdown import Screen, ScreenPiece
 from nanobot.channels.terminal.mentions import MentionError, carry
 from nanobot.channels.terminal.person import NAME, at, with_place, words
-from nanobot.channels.terminal.prompt import Interrupted, LineCompleter, Pressed, Prompt
-from nanobot.channels.terminal.screen import Piece, Screen
+from nanobot.channels.terminal.prompt import Interrupted, LineCompleter, Pressed, PromptLine
 from nanobot.errors import NanobotError
 from nanobot.i18n import Language, say
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress, Quote
@@ -72,7 +72,7 @@ class Terminal:
         self._dialogue = Dialogue(address, language)
         slash = {f"/{name}": what for name, what in commands}
         completer = LineCompleter(slash, self._machine.names, self._machine.folder)
-        self._prompt = Prompt(history, completer, self._preview, lambda: self._dialogue.is_busy)
+        self._prompt = PromptLine(history, completer, self._preview, lambda: self._dialogue.is_busy)
         self._printing = asyncio.Lock()
 
     @property
@@ -84,8 +84,10 @@ class Terminal:
         """Publish what is typed, until the person leaves."""
         if self._greeting:
             here = self._machine.here
-            opened = [Piece(self._dialogue.say("here", folder=here), "quiet")] if here else []
-            await self._print([Piece(self._greeting, "quiet"), *opened, Piece(self._dialogue.say("start"), "quiet")])
+            opened = [ScreenPiece(self._dialogue.say("here", folder=here), "quiet")] if here else []
+            await self._print(
+                [ScreenPiece(self._greeting, "quiet"), *opened, ScreenPiece(self._dialogue.say("start"), "quiet")]
+            )
         line = ""
         with self._signals():
             while text := await self._next(line, publish):
@@ -119,9 +121,9 @@ class Terminal:
             await self._run(text[1:].strip())
             return ""
         if self._prompt.meant == "pasted":
-            await self._print([Piece(self._dialogue.say("pasted_command"), "quiet")])
+            await self._print([ScreenPiece(self._dialogue.say("pasted_command"), "quiet")])
         if self._dialogue.leave(text):
-            await self._print([Piece(say("command.left", self._language()))])
+            await self._print([ScreenPiece(say("command.left", self._language()))])
             return ""
         if missed := self._dialogue.misses(text):
             await self._print(missed)
@@ -131,10 +133,10 @@ class Terminal:
         try:
             message = await self._inbound(text)
         except MentionError as error:
-            await self._print([Piece(self._dialogue.say(error.sentence, **error.values), "quiet")])
+            await self._print([ScreenPiece(self._dialogue.say(error.sentence, **error.values), "quiet")])
             return text
         except NanobotError as error:
-            await self._print([Piece(str(error), "quiet")])
+            await self._print([ScreenPiece(str(error), "quiet")])
             return text
         self._own.add(message.id)
         await publish(message)
@@ -172,7 +174,7 @@ class Terminal:
         if pressed.key == "all":
             await self._print(self._dialogue.whole_output())
         elif self._dialogue.is_busy:
-            await self._print([Piece(self._dialogue.say("stopping_only"), "quiet")])
+            await self._print([ScreenPiece(self._dialogue.say("stopping_only"), "quiet")])
             await publish(words(self._address, "/stop"))
 
     async def _run(self, command: str) -> None:
@@ -185,7 +187,7 @@ class Terminal:
             async with self._printing:  # what the bot says waits
                 code = await running.run()
         except OSError as error:
-            await self._print([Piece(self._dialogue.say("no_shell", error=error.strerror or error), "quiet")])
+            await self._print([ScreenPiece(self._dialogue.say("no_shell", error=error.strerror or error), "quiet")])
             return
         finally:
             self._command = None
@@ -193,17 +195,17 @@ class Terminal:
         if is_kept:
             self._outputs = [*self._outputs, running.quote(code)][-_MOST_OUTPUTS:]
             told.append(self._dialogue.say("output_along"))
-        await self._print([Piece(each, "quiet") for each in told])
+        await self._print([ScreenPiece(each, "quiet") for each in told])
 
     async def _copy(self, *, only_code: bool) -> None:
         text = last_code(self._answer) if only_code else self._answer
         if not text:
-            await self._print([Piece(self._dialogue.say("no_code" if only_code else "no_answer"), "quiet")])
+            await self._print([ScreenPiece(self._dialogue.say("no_code" if only_code else "no_answer"), "quiet")])
             return
         how = await to_clipboard(text, self._write if sys.stdout.isatty() and not is_dumb_terminal() else None)
         what = self._dialogue.say("copied_code" if only_code else "copied_answer", count=len(text.splitlines()))
         sentence = {"tool": "copied", "sequence": "copied_by_terminal", None: "not_copied"}[how]
-        await self._print([Piece(self._dialogue.say(sentence, what=what), "quiet")])
+        await self._print([ScreenPiece(self._dialogue.say(sentence, what=what), "quiet")])
 
     def _write(self, text: str) -> None:
         sys.stdout.write(text)
@@ -212,9 +214,9 @@ class Terminal:
     async def _interrupted(self, text: str, publish: Publish) -> str:
         """Stop what runs, or else drop what was typed. Returns what stays in the line."""
         if not self._dialogue.is_busy:
-            await self._print([Piece(self._dialogue.say("leave"), "quiet")])
+            await self._print([ScreenPiece(self._dialogue.say("leave"), "quiet")])
             return ""
-        await self._print([Piece(self._dialogue.say("stopping"), "quiet")])
+        await self._print([ScreenPiece(self._dialogue.say("stopping"), "quiet")])
         await publish(words(self._address, "/stop"))
         return text
 
@@ -231,7 +233,7 @@ class Terminal:
         machine = self._machine
         carried = await carry(text, machine.folder, machine.decode, machine.media, frozenset(self._prompt.pasted))
         self._dialogue.heard(text)
-        await self._print([Piece(self._dialogue.say(name, **values), "quiet") for name, values in carried.told])
+        await self._print([ScreenPiece(self._dialogue.say(name, **values), "quiet") for name, values in carried.told])
         quotes, self._outputs = [*self._outputs, *carried.quotes], []
         said = words(self._address, text, quotes=quotes, files=carried.files, here=self._machine.opened)
         return replace(said, model=self._model)
@@ -242,7 +244,7 @@ class Terminal:
             return []
         return self._screen.tail(self._dialogue.unfinished, _PREVIEW_LINES) or [self._dialogue.say("busy")]
 
-    async def _print(self, pieces: Sequence[Piece]) -> None:
+    async def _print(self, pieces: Sequence[ScreenPiece]) -> None:
         if not pieces:
             self._prompt.refresh()
             return

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from nanobot.errors import StoreError
-from nanobot.ports import Found, Meant, Piece
+from nanobot.ports import ErasedPiece, Meant, StoreFindings
 from nanobot.workspace import PRIVATE_FILE, set_mode
 
 _FORGET = "/forget"
@@ -25,16 +25,16 @@ class ErasableTyped:
     def owns(self, path: Path) -> bool:
         return path in (self._path, self._path.with_name(f"{self._path.name}{_TEMP}"))
 
-    async def find(self, meant: Meant) -> Found:
+    async def find(self, meant: Meant) -> StoreFindings:
         """What asks to forget it goes, too, but is not counted: it stands there because it is asked."""
         return await asyncio.to_thread(self._find, meant)
 
     async def erase(self, meant: Meant) -> None:
         await asyncio.to_thread(self._erase, meant)
 
-    def _find(self, meant: Meant) -> Found:
+    def _find(self, meant: Meant) -> StoreFindings:
         count = sum(_tells(entry, meant) and not _asks(entry, meant) for entry in self._entries())
-        return Found(count, [Piece(str(self._path))] if count else [])
+        return StoreFindings(count, [ErasedPiece(str(self._path))] if count else [])
 
     def _erase(self, meant: Meant) -> None:
         entries = list(self._entries())

@@ -11,18 +11,15 @@ from typing import Literal
 
 from nanobot.authority import Scope
 from nanobot.errors import LLMError, StoreError, VersionError
-from nanobot.memory import commits
-from nanobot.memory.dream.asking import Heard, Model, OutOfRoomError, Purse, hear
-from nanobot.memory.dream.batch import CALLS_PER_SCOPE, Batch, Stores, next_batch, once_more
-from nanobot.memory.dream.diary import Diary
-from nanobot.memory.dream.landing import Land
-from nanobot.memory.dream.limits import Limits
-from nanobot.memory.dream.report import Area, DreamReport, Left
-from nanobot.memory.dream.request import Scene, request
-from nanobot.memory.dream.status import DreamStatus
-from nanobot.memory.shelves import Shelves
-from nanobot.memory.slot import Slot
+from nanobot.memory import changes
+from nanobot.memory.dream.landing import CALLS_PER_SCOPE, Batch, Land, Stores, next_batch, once_more
+from nanobot.memory.dream.model import Model, ModelAnswer, OutOfRoomError, Purse, Scene, hear, request
+from nanobot.memory.dream.operations import DreamLimits
+from nanobot.memory.dream.report import Area, DreamReport, DreamStatus, Left
+from nanobot.memory.dream.state import Diary
+from nanobot.memory.scopes import MemoryRegistry
 from nanobot.ports import LLM, Clock
+from nanobot.ports.models import Slot
 from nanobot.tokens import TokenEstimator
 
 log = logging.getLogger(__name__)
@@ -64,7 +61,13 @@ class Dream:
     """One run at a time. Whatever ends a run, there is all of a batch or nothing of it."""
 
     def __init__(
-        self, stores: Stores, shelves: Shelves, mind: Mind, clock: Clock, limits: Limits, changed: Changed | None = None
+        self,
+        stores: Stores,
+        shelves: MemoryRegistry,
+        mind: Mind,
+        clock: Clock,
+        limits: DreamLimits,
+        changed: Changed | None = None,
     ) -> None:
         """`changed` is awaited when the notebooks are up to a new version."""
         self._stores = stores
@@ -214,7 +217,7 @@ class Dream:
             return await self._unusable(run, batch, [scope for scope, one in heard.items() if not one.is_usable])
         return await self._put_down(run, land, batch, heard)
 
-    async def _hear(self, run: _Run, land: Land, batch: Batch, scope: Scope) -> Heard:
+    async def _hear(self, run: _Run, land: Land, batch: Batch, scope: Scope) -> ModelAnswer:
         draft, buried, ages = await land.open(scope)
         scene = Scene(
             draft, batch.of(scope), batch.witnesses[scope], buried, ages, self._clock.now(), self._limits.max_notes
@@ -223,7 +226,7 @@ class Dream:
         messages = request(scene, room, run.model.size)
         return await hear(run.model, messages, draft, land.gate(scope, batch, buried, ages))
 
-    async def _put_down(self, run: _Run, land: Land, batch: Batch, heard: Mapping[Scope, Heard]) -> DreamReport:
+    async def _put_down(self, run: _Run, land: Land, batch: Batch, heard: Mapping[Scope, ModelAnswer]) -> DreamReport:
         landed = await land.put_down(batch, {scope: one.admitted for scope, one in heard.items()})
         log.debug("dream: version %r is made", landed.version)
         await self._stores.book.move(batch.through)
@@ -268,7 +271,7 @@ class Dream:
             if error.kind not in ("missing", "unknown"):
                 raise
             newest = ()
-        told = [commit.cursor or 0 for version in newest if (commit := commits.parse(version.message))]
+        told = [commit.cursor or 0 for version in newest if (commit := changes.parse(version.message))]
         if told and told[0] > cursor:
             log.info("dream: the cursor is raised from %d to %d, as the newest dream says", cursor, told[0])
             cursor = told[0]

@@ -1,28 +1,130 @@
-"""How a draft becomes a version: all of it or nothing, on top of what is there by then."""
+"""Landing: the episodes read at once, and how a draft becomes a version, all of it or nothing."""
 
 import logging
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from nanobot.authority import Scope, least
-from nanobot.errors import VersionError
+from nanobot.errors import StoreError, VersionError
 from nanobot.i18n import language_of, say
-from nanobot.memory import commits, tombstones
-from nanobot.memory.commits import Commit
-from nanobot.memory.dream.ages import MOST, Ages
-from nanobot.memory.dream.batch import Batch, Stores
+from nanobot.memory import changes as commits
+from nanobot.memory import tombstones
+from nanobot.memory.changes import Commit
 from nanobot.memory.dream.draft import Draft
-from nanobot.memory.dream.evidence import Evidence
-from nanobot.memory.dream.gate import Admitted, Gate
-from nanobot.memory.dream.limits import Limits
-from nanobot.memory.dream.proposals import Proposal
-from nanobot.memory.dream.refused import Refused
-from nanobot.memory.dream.report import Change, Left
+from nanobot.memory.dream.evidence import Evidence, EvidenceIndex
+from nanobot.memory.dream.operations import DreamLimits, Proposal, RefusedOperation
+from nanobot.memory.dream.report import Left, ReportedChange
+from nanobot.memory.dream.validator import ProposalValidator, ValidatedDraft
+from nanobot.memory.episodes.transcript_text import shortened
 from nanobot.memory.facts import compared
-from nanobot.memory.files import SOUL, Places
-from nanobot.memory.minutes import shortened
-from nanobot.memory.proposals import changed_lines
-from nanobot.ports import Clock, Edit, ProposedChange
+from nanobot.memory.history import MOST, Ages
+from nanobot.memory.proposals import Proposals, changed_lines
+from nanobot.memory.scopes import SOUL, Places
+from nanobot.ports import Clock, DreamBook, Edit, Episode, Episodes, ProposedChange, SessionStore, VersionStore
+from nanobot.transcript import Message, Span
+
+# The episodes that are read at once, and what they were made of.
+
+
+CALLS_PER_SCOPE = 2
+"""The question, and what is told once about the answer."""
+
+LEAST_TOKENS = 6000
+"""Of one call; where a run may spend less on each, fewer scopes are asked about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Where everything is that Dream reads and writes."""
+
+    episodes: Episodes
+    sessions: SessionStore
+    versions: VersionStore
+    book: DreamBook
+    proposals: Proposals
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A contiguous piece of history behind the cursor, or an episode once more that was given up.
+
+    All through `taken_in` was taken in before.
+    """
+
+    episodes: Sequence[Episode]
+    witnesses: Mapping[Scope, EvidenceIndex]
+    taken_in: int = 0
+
+    @property
+    def first(self) -> int:
+        return self.episodes[0].cursor
+
+    @property
+    def last(self) -> int:
+        return self.episodes[-1].cursor
+
+    @property
+    def through(self) -> int:
+        """All through this episode is taken in when it has landed."""
+        return max(self.last, self.taken_in)
+
+    @property
+    def is_again(self) -> bool:
+        """Whether it was given up before."""
+        return self.last <= self.taken_in
+
+    @property
+    def scopes(self) -> Sequence[Scope]:
+        """In the order in which they come up."""
+        return list(dict.fromkeys(episode.scope for episode in self.episodes))
+
+    def of(self, scope: Scope) -> Sequence[Episode]:
+        return [episode for episode in self.episodes if episode.scope == scope]
+
+
+async def next_batch(stores: Stores, cursor: int, limits: DreamLimits, most: int) -> Batch:
+    """At most so many episodes behind the cursor, of as many scopes as one run can ask about. Raises StoreError."""
+    found = await stores.episodes.after(cursor, most)
+    scopes_at_once = max(1, min(limits.steps, limits.tokens // LEAST_TOKENS) // CALLS_PER_SCOPE)
+    return await _with_witnesses(stores, _few_scopes(found, scopes_at_once), cursor)
+
+
+async def once_more(stores: Stores, cursor: int, taken_in: int) -> Batch:
+    """An episode that was given up; nothing if it is there no more. Raises StoreError."""
+    episode = await stores.episodes.get(cursor)
+    return await _with_witnesses(stores, [episode] if episode else [], taken_in)
+
+
+async def _with_witnesses(stores: Stores, episodes: Sequence[Episode], taken_in: int) -> Batch:
+    spans: defaultdict[str, set[Span]] = defaultdict(set)
+    for episode in episodes:
+        spans[episode.session].add(episode.messages)
+    sessions = {key: await _messages(stores.sessions, key, wanted) for key, wanted in spans.items()}
+    scopes = {episode.scope for episode in episodes}
+    return Batch(episodes, {scope: EvidenceIndex(scope, episodes, sessions) for scope in scopes}, taken_in)
+
+
+def _few_scopes(episodes: Sequence[Episode], most: int) -> Sequence[Episode]:
+    """The first ones, up to where one more scope would come up than can be asked about."""
+    seen: set[Scope] = set()
+    for place, episode in enumerate(episodes):
+        seen.add(episode.scope)
+        if len(seen) > most:
+            return episodes[:place]
+    return episodes
+
+
+async def _messages(sessions: SessionStore, key: str, spans: Collection[Span]) -> Sequence[Message]:
+    """The messages of a session's episodes; none if it cannot be read, so that its episodes must do as evidence."""
+    try:
+        return await sessions.between(key, spans)
+    except (StoreError, ValueError):
+        return ()
+
+
+# How a draft becomes a version: all of it or nothing, on top of what is there by then.
+
 
 log = logging.getLogger(__name__)
 
@@ -48,9 +150,9 @@ class Landed:
     """
 
     version: str = ""
-    staged: Sequence[Change] = ()
+    staged: Sequence[ReportedChange] = ()
     paths: Collection[str] = ()
-    changes: list[Change] = field(default_factory=list)
+    changes: list[ReportedChange] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
 
 
@@ -59,17 +161,17 @@ class _Whole:
     """What all scopes together come to."""
 
     edits: dict[str, Edit] = field(default_factory=dict)
-    changes: list[Change] = field(default_factory=list)
+    changes: list[ReportedChange] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
     asked: list[ProposedChange] = field(default_factory=list)
-    staged: list[Change] = field(default_factory=list)
+    staged: list[ReportedChange] = field(default_factory=list)
 
 
 class Land:
     """The memory of all scopes, as it is: drafts are begun on it, and at the end put down on it."""
 
-    def __init__(self, stores: Stores, clock: Clock, limits: Limits) -> None:
+    def __init__(self, stores: Stores, clock: Clock, limits: DreamLimits) -> None:
         self._versions = stores.versions
         self._episodes = stores.episodes
         self._proposals = stores.proposals
@@ -91,9 +193,11 @@ class Land:
         buried = [await self._with_messages(stone) for stone in own]
         return Draft.of(scope, files, self._skipped), buried, self._ages[scope]
 
-    def gate(self, scope: Scope, batch: Batch, buried: Collection[tombstones.Tombstone], ages: Ages) -> Gate:
+    def gate(
+        self, scope: Scope, batch: Batch, buried: Collection[tombstones.Tombstone], ages: Ages
+    ) -> ProposalValidator:
         """Who decides what gets in."""
-        return Gate(batch.witnesses[scope], buried, ages, self._limits, self._clock.now())
+        return ProposalValidator(batch.witnesses[scope], buried, ages, self._limits, self._clock.now())
 
     async def put_down(self, batch: Batch, wished: Mapping[Scope, Sequence[Proposal]]) -> Landed:
         """Apply the proposals to the files as they are now, and commit. Raises VersionError; then nothing changed.
@@ -125,13 +229,13 @@ class Land:
             draft, buried, ages = await self.open(scope)
             gate = self.gate(scope, batch, buried, ages)
             soul, waiting = draft.places.fixed.get(SOUL, ""), await self._waiting(scope)
-            admitted: list[Admitted] = []
+            admitted: list[ValidatedDraft] = []
             for proposal in proposals:
                 if proposal.file in (SOUL, soul) and _changes(proposal) & waiting:
                     continue  # somebody is to decide about just this
                 try:
                     admitted.append(gate.admit(proposal, draft))
-                except Refused as refused:
+                except RefusedOperation as refused:
                     log.info("dream: left out of %s: %s (%s)", scope, proposal.do, refused.kind)
                     whole.left.append(Left(scope, "late" if refused.kind == "missing" else refused.kind))
                     continue
@@ -140,12 +244,12 @@ class Land:
             if edit := edits.pop(soul, None):
                 of_soul = [one for one in admitted if one.operation.file == soul and one.is_news]
                 whole.asked.append(_proposed(scope, {soul: edit}, of_soul))
-                whole.staged += [Change(scope, one.operation) for one in of_soul]
+                whole.staged += [ReportedChange(scope, one.operation) for one in of_soul]
             whole.evidence += [one.evidence for one in admitted if one.evidence]
             if edits:
                 whole.edits |= edits
                 told = dict.fromkeys(one.operation for one in admitted if one.operation.file != soul)
-                whole.changes += [Change(scope, operation) for operation in told]
+                whole.changes += [ReportedChange(scope, operation) for operation in told]
         return whole
 
     async def _waiting(self, scope: Scope) -> set[str]:
@@ -178,7 +282,7 @@ def _changes(proposal: Proposal) -> set[str]:
     return {*([f"+{compared(proposal.text)}"] if new else ()), *([f"-{compared(proposal.old)}"] if old else ())}
 
 
-def _proposed(scope: Scope, edits: Mapping[str, Edit], admitted: Sequence[Admitted]) -> ProposedChange:
+def _proposed(scope: Scope, edits: Mapping[str, Edit], admitted: Sequence[ValidatedDraft]) -> ProposedChange:
     """What is to be asked, with the words that it rests on."""
     evidence = [one.evidence for one in admitted if one.evidence]
     said = "\n".join(dict.fromkeys(one.own_words for one in evidence))

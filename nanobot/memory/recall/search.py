@@ -1,20 +1,113 @@
-"""The search itself: a question, the candidates of the index, the best of them."""
+"""The search: a question, the candidates of the index, the best of them."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from difflib import get_close_matches
+from functools import cache
+from typing import get_args
 
-from nanobot.memory.recall.days import Days
-from nanobot.memory.recall.features import Weights
-from nanobot.memory.recall.of_days import said_on, speaking_of
-from nanobot.memory.recall.page import REACH, Page, Values
-from nanobot.memory.recall.question import Question, read_question, without_names
-from nanobot.memory.recall.rank import features, scores
-from nanobot.memory.recall.receipts import is_receipt
-from nanobot.memory.recall.relevance import Relevance, speaks_of_oneself, telling
-from nanobot.memory.recall.synonyms import synonyms
-from nanobot.ports import EVERYWHERE, Hit, RecallIndex, Said, Within
+from nanobot.i18n import Language, say
+from nanobot.memory.recall.ranking import (
+    REACH,
+    CandidatePage,
+    RecallQuestion,
+    Relevance,
+    TermWeights,
+    Values,
+    asks,
+    features,
+    read_question,
+    scores,
+    speaks_of_oneself,
+    telling,
+    without_names,
+)
+from nanobot.nlp.dates import Days, days_in
+from nanobot.nlp.words import is_stop, synonyms, words_of
+from nanobot.ports import EVERYWHERE, Hit, RecallIndex, SearchableText, Within
+
+# What the bot says when it has done as it was told: nobody looks for that, but for what they had told it.
+
+
+_SENTENCES = ("memory.saved", "memory.known")
+
+
+def is_receipt(said: SearchableText) -> bool:
+    """Whether a text only says that something is remembered now; what is remembered is found by itself."""
+    return said.role == "assistant" and said.text.startswith(_beginnings())
+
+
+@cache
+def _beginnings() -> tuple[str, ...]:
+    languages: tuple[Language, ...] = get_args(Language)
+    return tuple(
+        say(sentence, language, line="\0").partition("\0")[0] for sentence in _SENTENCES for language in languages
+    )
+
+
+# What was said on a day, where nothing but the day is asked for.
+
+
+_MOST_READ = 400  # texts of one stretch
+_MENTIONING = 200  # texts that hold a word of the date
+_FEW = 2  # telling words; a text with no more is small talk
+_LONGEST = 40  # days
+
+
+def said_on(index: RecallIndex, days: Sequence[Days], within: Within, k: int) -> Sequence[SearchableText]:
+    """The k texts of these days that tell most, in the order in which they were said."""
+    stretches = [then for one in days if (then := _during(one, within))]
+    keys = [key for then in stretches for key in index.on_days(then, _MOST_READ)]
+    texts = [said for said in _texts(index, keys) if not is_receipt(said)]
+    chosen = sorted(texts, key=_telling, reverse=True)[:k]
+    return sorted(chosen, key=lambda said: (said.when, said.file, said.position))
+
+
+def speaking_of(
+    index: RecallIndex, query: str, days: Sequence[Days], within: Within, k: int
+) -> Sequence[SearchableText]:
+    """At most k texts from other days that name one of these days, the latest first."""
+    short = [one for one in days if one.length <= _LONGEST]
+    words = [word for word in words_of(query) if not is_stop(word)] or words_of(query)
+    found = _texts(index, index.matching(words, within, _MENTIONING))
+    naming = [said for said in found if not is_receipt(said) and _names(said, short)]
+    return sorted(naming, key=lambda said: -said.when)[:k]
+
+
+def _names(said: SearchableText, days: Sequence[Days]) -> bool:
+    """Whether a text names one of the days; a day of every year, such as a birthday, in whatever year."""
+    if not said.day:
+        return False
+    named = [one for one in days_in(said.text, date.fromordinal(said.day)) if one.length <= _LONGEST]
+    return any(_is_same(one, other) for one in days for other in named)
+
+
+def _is_same(one: Days, other: Days) -> bool:
+    if one.length == other.length == 1:
+        return (one.first.month, one.first.day) == (other.first.month, other.first.day)
+    return one.first <= other.last and other.first <= one.last
+
+
+def _telling(said: SearchableText) -> tuple[bool, int, int]:
+    """A person's words before the bot's, statements before questions, and the more they tell, the better."""
+    words = len({word for word in said.words.split() if not is_stop(word)})
+    return words > _FEW, words - (words // 2 if said.role == "assistant" or asks(said) else 0), -said.position
+
+
+def _texts(index: RecallIndex, keys: Sequence[int]) -> Sequence[SearchableText]:
+    wanted = set(keys)
+    return [said for said in index.passages(list(wanted), 0) if said.key in wanted] if wanted else []
+
+
+def _during(days: Days, within: Within) -> Within | None:
+    first = max(days.first.toordinal(), within.first_day or 0)
+    last = min(days.last.toordinal(), within.last_day or date.max.toordinal())
+    return replace(within, first_day=first, last_day=last) if first <= last else None
+
+
+# The search itself: a question, the candidates of the index, the best of them.
+
 
 _CANDIDATES = 80  # texts that hold the words of the question, before their neighbours join
 _FROM_THEN = 25  # texts from each time that the question names, whatever their words
@@ -36,15 +129,15 @@ class _Asked:
     """A question as it was typed and in the terms of the index, and how telling its words are."""
 
     text: str
-    question: Question
-    weights: Weights
+    question: RecallQuestion
+    weights: TermWeights
 
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
     """The texts among which the best are, and what each is worth."""
 
-    page: Page
+    page: CandidatePage
     values: Values
     order: Sequence[int]  # the places of those that may be answers, the best first
     beside: Collection[int]  # the places of those that are here for what stands beside them
@@ -78,7 +171,7 @@ class LocalRecall:
     def _read(self, query: str, today: date, within: Within) -> _Asked:
         extent = self._index.extent(within)
         question = read_question(query, today, extent.speakers, extent.years)
-        weights = Weights(extent, self._index.counts)
+        weights = TermWeights(extent, self._index.counts)
         weights.know(question.words)
         return _Asked(query, question, weights)
 
@@ -90,7 +183,7 @@ class LocalRecall:
         weights.know([*question.words, *others])
         near = self._index.near(without_names(asked.text, question.about), within, _NEAR)
         keys = list(dict.fromkeys([*self._candidates(question, others, within, weights), *near.keys]))
-        page = Page([said for said in self._index.passages(keys, REACH) if _is_before(said, within)])
+        page = CandidatePage([said for said in self._index.passages(keys, REACH) if _is_before(said, within)])
         values = scores(*features(page, question, alike, similar, weights, near)) if page.texts else []
         inside = [place for place in _inside(page, within) if not is_receipt(page.texts[place])]
         order = sorted(inside, key=lambda place: -values[place])
@@ -124,7 +217,7 @@ class LocalRecall:
             for place, said in zip(places, texts, strict=True)
         ]
 
-    def _similar(self, question: Question) -> list[str]:
+    def _similar(self, question: RecallQuestion) -> list[str]:
         """Words of the index that begin like a word of the question, or that it may be a misspelling of."""
         found: dict[str, None] = {}
         for word in question.words:
@@ -138,24 +231,26 @@ class LocalRecall:
             found.update(dict.fromkeys(other for other in akin if other not in question.words))
         return list(found)
 
-    def _candidates(self, question: Question, others: Sequence[str], within: Within, weights: Weights) -> Sequence[int]:
+    def _candidates(
+        self, question: RecallQuestion, others: Sequence[str], within: Within, weights: TermWeights
+    ) -> Sequence[int]:
         postings = min(max(_POSTINGS * weights.texts, _FEWEST), _MOST)
         words = _affordable(question.words, weights, postings)
         keys = list(self._index.matching(words, within, _CANDIDATES))
         keys += self._index.matching(_affordable(others, weights, postings / 2), within, _BY_OTHER_WORDS)
         for days in question.days:
-            if days.length <= _LONGEST_STRETCH and (then := _during(days, within)):
+            if days.length <= _LONGEST_STRETCH and (then := _said_during(days, within)):
                 keys += self._index.matching(words, then, _FROM_THEN)
                 keys += self._index.on_days(then, _FROM_THEN)
         return list(dict.fromkeys(keys))
 
-    def _around(self, said: Said, reach: int) -> Sequence[Said]:
+    def _around(self, said: SearchableText, reach: int) -> Sequence[SearchableText]:
         if not reach:
             return ()
         return [other for other in self._index.passages([said.key], reach) if other.key != said.key]
 
 
-def _affordable(words: Sequence[str], weights: Weights, postings: float) -> list[str]:
+def _affordable(words: Sequence[str], weights: TermWeights, postings: float) -> list[str]:
     """The rarest words, as many as can be looked for in the time that a person waits; the ranking sees them all."""
     chosen: list[str] = []
     cost = 0
@@ -167,18 +262,18 @@ def _affordable(words: Sequence[str], weights: Weights, postings: float) -> list
     return chosen
 
 
-def _during(days: Days, within: Within) -> Within | None:
+def _said_during(days: Days, within: Within) -> Within | None:
     """The part of what may be searched in which people told of these days; None if there is none."""
     first = max(days.first.toordinal(), within.first_day or 0)
     last = min(days.last.toordinal() + _SOON, within.last_day or date.max.toordinal())
     return replace(within, first_day=first, last_day=last) if first <= last else None
 
 
-def _is_before(said: Said, within: Within) -> bool:
+def _is_before(said: SearchableText, within: Within) -> bool:
     return within.before is None or said.session != within.before[0] or said.position < within.before[1]
 
 
-def _inside(page: Page, within: Within) -> list[int]:
+def _inside(page: CandidatePage, within: Within) -> list[int]:
     """The places of texts that may be answers; neighbours from other days only lend their words."""
     first, last = within.first_day or 0, within.last_day or date.max.toordinal()
     return [place for place, said in enumerate(page.texts) if first <= said.day <= last]

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from nanobot.channels.delivery.deliverer import Deliverer
-from nanobot.channels.delivery.pace import TELEGRAM, Pace
+from nanobot.channels.delivery.rate_limit import TELEGRAM, Pace
 from nanobot.messages import Address, OutboundMessage, Progress, ProgressKind
 from tests.fakes.clock import FakeClock
 from tests.fakes.life import Killed, Life

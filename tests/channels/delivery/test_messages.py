@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from nanobot.channels.delivery.deliverer import MOST_ATTEMPTS, MOST_BUGS
-from nanobot.channels.delivery.sending import MOST_UNCONFIRMED
+from nanobot.channels.delivery.deliverer import MOST_ATTEMPTS, MOST_BUGS, MOST_UNCONFIRMED
 from nanobot.errors import StoreError
 from nanobot.messages import Attachment, Button
 from tests.channels.delivery.scene import ANN, BOB, GROUP, TOPIC, Scene, say

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from nanobot.channels.delivery.show import QUIET, TYPING_EVERY
+from nanobot.channels.delivery.preview import QUIET, TYPING_EVERY
 from nanobot.messages import Address, Attachment
 from tests.channels.delivery.scene import ANN, BOB, GROUP, TOPIC, Scene, progress, say, settle
 from tests.fakes.platform import MARK, blocked, flood, lost_reply, no_connection, not_there, refused

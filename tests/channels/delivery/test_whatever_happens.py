@@ -9,7 +9,7 @@ from itertools import groupby
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
-from nanobot.channels.delivery.sending import MOST_UNCONFIRMED
+from nanobot.channels.delivery.deliverer import MOST_UNCONFIRMED
 from nanobot.messages import Address, OutboundMessage
 from tests.channels.delivery.scene import ANN, BOB, GROUP, TOPIC, Scene, progress
 from tests.fakes.life import NEVER, Life

@@ -11,7 +11,7 @@ import pytest
 
 from nanobot.bus.spool import Spool
 from nanobot.channels.delivery.deliverer import Deliverer
-from nanobot.channels.delivery.pace import TELEGRAM
+from nanobot.channels.delivery.rate_limit import TELEGRAM
 from nanobot.messages import OutboundMessage
 from tests.channels.delivery.scene import ANN, progress, say
 from tests.fakes.clock import FakeClock

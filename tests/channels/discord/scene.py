@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from nanobot.bus.spool import Spool
-from nanobot.channels.access import Access
-from nanobot.channels.discord.channel import Discord
-from nanobot.channels.discord.settings import CatchUp, MenuCommand, Settings, Surroundings
+from nanobot.channels.access import PeoplePolicy
+from nanobot.channels.discord.channel import DiscordChannel
+from nanobot.channels.discord.settings import CatchUp, DiscordMenuCommand, Settings, Surroundings
 from nanobot.i18n import Language
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.people.people import Configured, People
 from nanobot.ports.people import Listening
-from nanobot.store.media import MediaFolder
+from nanobot.sessions.media import MediaFolder
 from nanobot.workspace import Workspace
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import FakeDiscord
@@ -24,8 +24,8 @@ from tests.fakes.discord_world import Guild, Json, Room
 from tests.fakes.people import MemoryPeople
 
 COMMANDS = (
-    MenuCommand("help", {"en": "what I can do", "zh": "我会做的事"}),
-    MenuCommand("dream-restore", {"en": "take back a dream", "zh": "撤销一次做梦"}),
+    DiscordMenuCommand("help", {"en": "what I can do", "zh": "我会做的事"}),
+    DiscordMenuCommand("dream-restore", {"en": "take back a dream", "zh": "撤销一次做梦"}),
 )
 PATIENCE = 120.0
 
@@ -41,7 +41,7 @@ class Scene:
     catch_up: CatchUp = field(default_factory=CatchUp)
     heartbeat_timeout: float = 60.0
     store_all: bool = False
-    commands: Sequence[MenuCommand] = COMMANDS
+    commands: Sequence[DiscordMenuCommand] = COMMANDS
     bots: tuple[str, ...] = ()
     language: Callable[[Address], Language] = lambda _: "en"
     heard: list[InboundMessage] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Scene:
         self.came = asyncio.Event()
         self.ends: list[asyncio.Task[None]] = []
 
-    def channel(self, spool: Spool) -> Discord:
+    def channel(self, spool: Spool) -> DiscordChannel:
         settings = Settings(
             token=self.discord.token,
             api_base=self.discord.api_base,
@@ -63,17 +63,17 @@ class Scene:
             heartbeat_timeout=self.heartbeat_timeout,
         )
         around = Surroundings(
-            door=Access(self._people(), self._notify, self.clock),
+            door=PeoplePolicy(self._people(), self._notify, self.clock),
             media=self.media,
             bookmarks=spool,
             clock=self.clock,
             notify=self._notify,
             language=self.language,
         )
-        return Discord(settings, around, self.commands)
+        return DiscordChannel(settings, around, self.commands)
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[Discord]:
+    async def open(self) -> AsyncIterator[DiscordChannel]:
         """The channel without listening: it only sends."""
         async with Spool(self.root / "spool.db", self.clock) as spool:
             channel = self.channel(spool)
@@ -83,7 +83,7 @@ class Scene:
                 await channel.aclose()
 
     @asynccontextmanager
-    async def running(self, *, takes: bool = True) -> AsyncIterator[Discord]:
+    async def running(self, *, takes: bool = True) -> AsyncIterator[DiscordChannel]:
         """The channel listens; what it hears goes through the spool to `heard`, or (not `takes`) waits in `spool`."""
         self.ends.clear()
         async with Spool(self.root / "spool.db", self.clock) as spool:

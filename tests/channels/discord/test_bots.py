@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from nanobot.channels.discord.loop_guard import MOST_ANSWERS, WINDOW, LoopGuard
+from nanobot.channels.discord.messages import MOST_ANSWERS, WINDOW, LoopGuard
 from tests.channels.discord.scene import Scene
 from tests.fakes.clock import FakeClock
 

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from nanobot.bus.spool import Spool
-from nanobot.channels.discord import catching_up
-from nanobot.channels.discord.channel import Discord
+from nanobot.channels.discord import missed as catching_up
+from nanobot.channels.discord.channel import DiscordChannel
 from nanobot.channels.discord.settings import CatchUp
 from nanobot.i18n import say
 from nanobot.ports.gateway import Gap
@@ -23,7 +23,7 @@ def archived(scene: Scene, parent: Room, text: str, *, hours_ago: float = 0) -> 
     return thread
 
 
-def gaps(channel: Discord) -> dict[str, str]:
+def gaps(channel: DiscordChannel) -> dict[str, str]:
     return {gap.where: gap.why for gap in channel.status().gaps}
 
 

@@ -6,8 +6,7 @@ from datetime import timedelta
 import discord
 import pytest
 
-from nanobot.channels.discord.client import BETWEEN_IDENTIFIES, LONGEST_PAUSE
-from nanobot.channels.discord.listening import RefusedIntentsError
+from nanobot.channels.discord.channel import BETWEEN_IDENTIFIES, LONGEST_PAUSE, RefusedIntentsError
 from nanobot.channels.discord.settings import CatchUp
 from nanobot.channels.platform import RefusedTokenError, UnreachableError
 from nanobot.errors import StoreError

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from nanobot.channels.delivery.deliverer import Deliverer
-from nanobot.channels.delivery.pace import DISCORD
-from nanobot.channels.discord.channel import Discord
+from nanobot.channels.delivery.rate_limit import DISCORD
+from nanobot.channels.discord.channel import DiscordChannel
 from nanobot.messages import Progress
 from tests.channels.discord.scene import Scene, answer, at, inbound_id
 from tests.fakes.clock import FakeClock
@@ -28,7 +28,7 @@ FAULTS = {
 
 
 @asynccontextmanager
-async def delivering(outbox: FakeOutbox, channel: Discord, clock: FakeClock) -> AsyncIterator[None]:
+async def delivering(outbox: FakeOutbox, channel: DiscordChannel, clock: FakeClock) -> AsyncIterator[None]:
     """While this is open, a second passes every few milliseconds."""
     deliverer = Deliverer(outbox, channel, clock, pace=DISCORD, streaming=True, language=lambda _: "en")
 

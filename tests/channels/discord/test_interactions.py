@@ -1,12 +1,12 @@
 """Slash commands and buttons."""
 
-from nanobot.channels.discord.channel import Discord
+from nanobot.channels.discord.channel import DiscordChannel
 from nanobot.messages import Button, InboundMessage, OutboundMessage
 from tests.channels.discord.scene import COMMANDS, Scene, answer, at
 from tests.fakes.discord_rest import Fault
 
 
-async def answered(channel: Discord, heard: InboundMessage, text: str) -> None:
+async def answered(channel: DiscordChannel, heard: InboundMessage, text: str) -> None:
     message = OutboundMessage(id="A", address=heard.address, text=text, reply_to=heard.id)
     await channel.send(message, channel.parts(message)[0], 0)
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.channels.discord.channel import FILE_LIMIT, Discord
+from nanobot.channels.discord.channel import FILE_LIMIT, DiscordChannel
 from nanobot.channels.platform import (
     DeliveryError,
     FloodError,
     GoneError,
     LostPreviewError,
-    Part,
+    MessagePart,
     RejectedError,
     UnreachableError,
 )
@@ -22,13 +22,13 @@ from tests.channels.discord.scene import Scene, answer, at
 from tests.fakes.discord_rest import Fault
 
 
-async def show(channel: Discord, message: OutboundMessage) -> list[str]:
+async def show(channel: DiscordChannel, message: OutboundMessage) -> list[str]:
     """Send all parts, as delivery does."""
     parts = channel.parts(message)
     return [await channel.send(message, part, number) for number, part in enumerate(parts)]
 
 
-def text_part(channel: Discord, scene: Scene, text: str) -> Part:
+def text_part(channel: DiscordChannel, scene: Scene, text: str) -> MessagePart:
     return channel.parts(answer(scene.general, text))[0]
 
 

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.channels.discord.buttons import Placed, components
-from nanobot.channels.discord.failures import failure
-from nanobot.channels.discord.ids import MessageId
-from nanobot.channels.discord.wording import Names, names_me, readable
+from nanobot.channels.discord.interactions import Placed, components
+from nanobot.channels.discord.rest import failure
+from nanobot.channels.discord.settings import MessageId, Names, names_me, readable
 from nanobot.messages import Button
 
 NAMES = Names(

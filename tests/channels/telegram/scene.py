@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from nanobot.bus.spool import Spool
-from nanobot.channels.access import Access as Door
+from nanobot.channels.access import PeoplePolicy as Door
 from nanobot.channels.platform import PlatformStatus
-from nanobot.channels.telegram.channel import Telegram
-from nanobot.channels.telegram.settings import Access, House, MenuCommand, Webhook
+from nanobot.channels.telegram.channel import TelegramChannel
+from nanobot.channels.telegram.settings import BotApiAccess, TelegramMenuCommand, TelegramServices, Webhook
 from nanobot.errors import LLMError, StoreError
 from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage
 from nanobot.people.people import Configured, People
 from nanobot.ports import Delivery
-from nanobot.store.media import MediaFolder
+from nanobot.sessions.media import MediaFolder
 from nanobot.workspace import Workspace
 from tests.fakes.clock import FakeClock
 from tests.fakes.people import MemoryPeople
@@ -29,7 +29,10 @@ GARDEN = -1001
 """A supergroup where the bot answers when it is named."""
 KITCHEN = -1002
 """One where all is kept."""
-MENU = (MenuCommand("new", {"en": "start afresh", "zh": "重新开始"}), MenuCommand("dream-log", {"en": "x", "zh": "梦"}))
+MENU = (
+    TelegramMenuCommand("new", {"en": "start afresh", "zh": "重新开始"}),
+    TelegramMenuCommand("dream-log", {"en": "x", "zh": "梦"}),
+)
 
 T = TypeVar("T")
 
@@ -79,7 +82,7 @@ class Scene:
         self.token = telegram.token
         self.full = False
         self.refused = 0
-        self.commands: Sequence[MenuCommand] = ()
+        self.commands: Sequence[TelegramMenuCommand] = ()
         self.configured = Configured(
             owners=[str(OWNER)],
             members=[str(MEMBER)],
@@ -98,9 +101,9 @@ class Scene:
         await self.bot.aclose()
         await self._closing.aclose()
 
-    def make_bot(self) -> Telegram:
+    def make_bot(self) -> TelegramChannel:
         people = People(MemoryPeople(), self.clock, {"telegram": self.configured})
-        house = House(
+        house = TelegramServices(
             door=Door(people, self.spool.send, self.clock),
             media=self.media,
             transcriber=self.ears,
@@ -110,8 +113,8 @@ class Scene:
             language=lambda _: "en",
             changed=lambda: self.states.append(self.bot.status()),
         )
-        access = Access(token=self.token, api_base=self.api_base, proxy=self.proxy)
-        return Telegram(access, house, self.commands, self.webhook)
+        access = BotApiAccess(token=self.token, api_base=self.api_base, proxy=self.proxy)
+        return TelegramChannel(access, house, self.commands, self.webhook)
 
     async def reborn(self) -> None:
         """Another process takes over, with what the settings are now."""

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from nanobot.channels.delivery.deliverer import Deliverer
-from nanobot.channels.delivery.pace import TELEGRAM
+from nanobot.channels.delivery.rate_limit import TELEGRAM
 from nanobot.messages import Address, OutboundMessage, Progress, ProgressKind
 from tests.channels.telegram.scene import MEMBER, OWNER, Scene, private
 from tests.fakes.telegram_faults import flood, html, refuses

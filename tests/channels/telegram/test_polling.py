@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.channels.platform import RefusedTokenError
-from nanobot.channels.telegram.polling import GRACE, MEANWHILE, POLL
+from nanobot.channels.telegram.channel import GRACE, MEANWHILE, POLL
 from nanobot.messages import OutboundMessage
 from tests.channels.telegram.scene import MENU, OWNER, Ears, Scene, private
 from tests.fakes.telegram_faults import CONFLICT, UNAUTHORIZED, Fault, cut, flood, hang, html, refuses, trickle

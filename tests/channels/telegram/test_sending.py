@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nanobot.channels.markdown.telegram import RichText
 from nanobot.channels.platform import (
     DeliveryError,
     FloodError,
     GoneError,
     LostPreviewError,
-    Part,
+    MessagePart,
     RejectedError,
     UnreachableError,
 )
-from nanobot.channels.telegram.settings import MenuCommand
-from nanobot.channels.text.telegram import RichText
+from nanobot.channels.telegram.settings import TelegramMenuCommand
 from nanobot.messages import Address, Attachment, Button, OutboundMessage
 from tests.channels.telegram.scene import GARDEN, OWNER, Scene, private
 from tests.fakes.telegram_checks import RefusalError, check_text, units
@@ -307,7 +307,7 @@ async def test_a_text_whose_formatting_is_refused_keeps_its_words_its_addresses_
 
 async def test_a_part_that_is_nothing_is_refused(scene: Scene) -> None:
     with pytest.raises(RejectedError):
-        await scene.bot.send(message("x"), Part(), 0)
+        await scene.bot.send(message("x"), MessagePart(), 0)
 
 
 @given(text=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=300), repeats=st.integers(1, 40))
@@ -323,7 +323,7 @@ def test_whatever_the_text_telegram_takes_every_part(scene: Scene, tmp_path: Pat
 
 
 async def test_our_own_words_spell_commands_as_telegram_knows_them(scene: Scene) -> None:
-    scene.commands = [MenuCommand("dream-log", {"en": "", "zh": ""})]
+    scene.commands = [TelegramMenuCommand("dream-log", {"en": "", "zh": ""})]
     await scene.reborn()
     scene.owner()
     text = "见/dream-log，/dream-log-x a/dream-log /dream-log 12"

@@ -12,7 +12,7 @@ import pytest
 from nanobot.channels.telegram.pending import PendingUpdates
 from nanobot.channels.telegram.settings import Webhook
 from nanobot.errors import NanobotError
-from nanobot.serving import ServerLimits
+from nanobot.http import ServerLimits
 from tests.channels.telegram.scene import OWNER, Scene
 from tests.fakes.telegram_faults import hang
 from tests.fakes.telegram_server import FakeTelegram

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from nanobot.channels.text.telegram import RichText
+from nanobot.channels.markdown.telegram import RichText
 
 CUT = "\n════════ next message ════════\n"
 

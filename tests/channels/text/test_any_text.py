@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.channels.text.cut import visible
-from nanobot.channels.text.discord import discord_parts
-from nanobot.channels.text.telegram import Entity, RichText, telegram_parts
+from nanobot.channels.markdown.discord import discord_parts
+from nanobot.channels.markdown.telegram import Entity, RichText, telegram_parts
+from nanobot.channels.markdown.writer import visible
 from tests.channels.text.strategies import limits, markdown, texts
 
 _WRITING = re.compile(

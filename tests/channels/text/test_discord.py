@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from nanobot.channels.text.discord import TEXT_LIMIT, discord_parts
+from nanobot.channels.markdown.discord import TEXT_LIMIT, discord_parts
 
 
 def shown(markdown: str) -> str:

@@ -6,28 +6,23 @@ from datetime import datetime
 from pathlib import Path
 from threading import Lock
 
+from nanobot.aio import ReadersWriterLock
 from nanobot.app.memory import workspace_files
 from nanobot.authority import Origin, Scope, least
-from nanobot.memory.commits import Commit, by_hand, parse
-from nanobot.memory.dream.batch import Stores
+from nanobot.memory.changes import Commit, VersionedWriter, WithoutIndex, by_hand, parse
 from nanobot.memory.dream.dream import Dream, Mind
-from nanobot.memory.dream.limits import Limits
+from nanobot.memory.dream.landing import Stores
+from nanobot.memory.dream.operations import DreamLimits
 from nanobot.memory.dream.report import DreamReport
-from nanobot.memory.keeping import Keeping
-from nanobot.memory.passage import Passage
+from nanobot.memory.episodes.history_file import EpisodeStore
 from nanobot.memory.proposals import Proposals
-from nanobot.memory.shelves import Shelves
-from nanobot.memory.slot import at_once
-from nanobot.memory.versioned import WithoutIndex
+from nanobot.memory.scopes import MemoryRegistry
+from nanobot.memory.versions.store import GitVersions
 from nanobot.ports import LLM, Edit, Episode, Fact, VersionStore
-from nanobot.store.documents import CachedDocuments
-from nanobot.store.dreams import DreamFiles
-from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.history import History
-from nanobot.store.memory_folder import MemoryFolder
-from nanobot.store.proposals import ProposalsFile
-from nanobot.store.repo.versions import GitVersions
-from nanobot.store.sessions import SessionManager
+from nanobot.ports.models import at_once
+from nanobot.sessions.store import SessionManager
+from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmatter
+from nanobot.store.state import DreamFiles, ProposalsFile
 from nanobot.tokens import TokenEstimator
 from nanobot.transcript import Message, MessageRole
 from nanobot.workspace import Workspace
@@ -61,11 +56,11 @@ def by_tool(text: str, origin: Origin = Origin.WEB) -> Line:
 class Bedroom:
     """Everything around Dream is real but the model, which is the test's, and the history unless `git` is wanted."""
 
-    def __init__(self, root: Path, *, limits: Limits | None = None, git: bool = False) -> None:
+    def __init__(self, root: Path, *, limits: DreamLimits | None = None, git: bool = False) -> None:
         self.root = root
         self._git = git
         self.clock = FakeClock()
-        self.limits = limits or Limits()
+        self.limits = limits or DreamLimits()
         self.told = 0
         self.llm = ScriptedLLM()
         self.next_at: datetime | None = None
@@ -75,7 +70,7 @@ class Bedroom:
     def wake(self) -> None:
         """A new process."""
         workspace = Workspace(self.root)
-        self.episodes = History(workspace, fsync=False)
+        self.episodes = EpisodeStore(workspace, fsync=False)
         self.sessions = SessionManager(workspace, fsync=False)
         self.versions: VersionStore = (
             GitVersions(workspace, WithoutIndex(), self.clock, by_hand)
@@ -87,13 +82,13 @@ class Bedroom:
     def _build(self) -> None:
         workspace = Workspace(self.root)
         self.book = DreamFiles(workspace)
-        self.shelves = Shelves(
+        self.shelves = MemoryRegistry(
             workspace, lambda path: MemoryFolder(path, CachedDocuments()), read_frontmatter, self.clock, 32_768
         )
-        keeping = Keeping(self.versions, self.sessions)
+        keeping = VersionedWriter(self.versions, self.sessions)
         files = workspace_files(workspace, Lock())
         waiting = ProposalsFile(workspace.proposals)
-        self.proposals = Proposals(waiting, keeping, files, self.shelves, self.clock, Passage())
+        self.proposals = Proposals(waiting, keeping, files, self.shelves, self.clock, ReadersWriterLock())
         stores = Stores(self.episodes, self.sessions, self.versions, self.book, self.proposals)
         mind = Mind(lambda: (self._mind(), TokenEstimator()), at_once, lambda: self.next_at)
         self.dream = Dream(stores, self.shelves, mind, self.clock, self.limits, self._changed)

@@ -14,5 +14,5 @@ async def die(root: Path, step: int) -> bool:
 
 
 def _live(root: Path, step: int) -> None:
-    die_at(step, "nanobot.memory.dream", "nanobot.store.repo")
+    die_at(step, "nanobot.memory.dream", "nanobot.memory.versions")
     asyncio.run(Bedroom(root, git=True).sleep(keen))

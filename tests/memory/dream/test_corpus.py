@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from nanobot.authority import Origin, Scope
-from nanobot.memory.dream.limits import Limits
-from nanobot.memory.past_section import past_section
-from nanobot.memory.secrets import redact
+from nanobot.memory.dream.operations import DreamLimits
+from nanobot.memory.prompt import past_section
 from nanobot.messages import Quote
+from nanobot.nlp.secrets import redact
 from nanobot.ports import Episode, Fact
 from nanobot.transcript import Message
 from tests.fakes.dreamers import add, note, obedient, wants
@@ -103,7 +103,7 @@ async def test_what_people_said_themselves_beside_something_passed_on_stays_in_l
 
 
 async def test_what_people_say_of_themselves_is_learnt(tmp_path: Path) -> None:
-    bedroom = await Bedroom(tmp_path, limits=Limits(batch=50)).began()
+    bedroom = await Bedroom(tmp_path, limits=DreamLimits(batch=50)).began()
     rows = [add(text, f"m{place}") for place, text in enumerate(HARMLESS, 1)]
     for text in HARMLESS:
         await bedroom.happened(text)

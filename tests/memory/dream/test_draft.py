@@ -8,14 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.authority import Scope
-from nanobot.memory.dream.draft import Draft
-from nanobot.memory.dream.editing import apply
-from nanobot.memory.dream.head import body_of, facts_of, field_of, note_text
-from nanobot.memory.dream.proposals import Proposal, read_reply
-from nanobot.memory.dream.refused import Refused
+from nanobot.memory.dream.draft import Draft, apply
+from nanobot.memory.dream.operations import Proposal, RefusedOperation, read_reply
 from nanobot.memory.facts import bare, compared
+from nanobot.memory.markdown import body_of, facts_of, field_of, note_text
 from nanobot.ports import Reply
-from nanobot.store.frontmatter import read_frontmatter
+from nanobot.store.documents import read_frontmatter
 from tests.memory.dream.bedroom import MEMORY
 
 DAY = date(2026, 3, 2)
@@ -63,7 +61,7 @@ def test_operations_do_what_they_would_to_a_list_and_nothing_to_the_rest(
         try:
             draft = apply(proposal, draft, DAY).draft
             is_done = True
-        except Refused:
+        except RefusedOperation:
             is_done = False
         assert is_done == naive.apply(proposal)
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import LLMError, VersionError
-from nanobot.memory.dream.diary import not_before
-from nanobot.memory.dream.limits import Limits
-from nanobot.memory.dream.report import DreamReport
-from nanobot.memory.dream.status import DreamStatus
+from nanobot.memory.dream.operations import DreamLimits
+from nanobot.memory.dream.report import DreamReport, DreamStatus
+from nanobot.memory.dream.state import not_before
 from nanobot.ports import DreamRecord, ModelInfo, Reply, Request, Stream, SummaryFailure
 from tests.fakes.dreamers import MALFORMED, add, data_of, keen, lazy, remove, wants, writes
 from tests.fakes.llm import HANG, Answer, ScriptedLLM, says
@@ -287,7 +286,7 @@ async def test_what_is_too_long_for_the_model_is_asked_in_smaller_pieces(bedroom
 
 
 async def test_the_runs_of_a_day_are_limited_and_counted_on_disk(tmp_path: Path) -> None:
-    bedroom = await Bedroom(tmp_path, limits=Limits(runs_per_day=2)).began()
+    bedroom = await Bedroom(tmp_path, limits=DreamLimits(runs_per_day=2)).began()
     outcomes = []
     for _ in range(4):
         await talked(bedroom, 1)
@@ -302,7 +301,7 @@ async def test_the_runs_of_a_day_are_limited_and_counted_on_disk(tmp_path: Path)
 
 
 async def test_a_run_makes_no_more_calls_than_it_may_and_takes_longer_than_it_may_only_once(tmp_path: Path) -> None:
-    bedroom = await Bedroom(tmp_path, limits=Limits(steps=4, batch=1)).began()
+    bedroom = await Bedroom(tmp_path, limits=DreamLimits(steps=4, batch=1)).began()
     await talked(bedroom, 9)
     await bedroom.sleep(keen)
     assert len(bedroom.llm.requests) <= 4
@@ -317,7 +316,7 @@ async def test_a_run_makes_no_more_calls_than_it_may_and_takes_longer_than_it_ma
 
 
 async def test_a_run_spends_no_more_tokens_than_it_may(tmp_path: Path) -> None:
-    bedroom = await Bedroom(tmp_path, limits=Limits(tokens=13_000, batch=2)).began()
+    bedroom = await Bedroom(tmp_path, limits=DreamLimits(tokens=13_000, batch=2)).began()
     for number in range(40):
         await bedroom.happened(*(f"story {number} {word}" for word in range(100)))
 

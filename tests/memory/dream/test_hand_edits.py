@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.memory.dream.limits import Limits
+from nanobot.memory.dream.operations import DreamLimits
 from nanobot.ports import FileDiff
 from tests.fakes.dreamers import add, wants
 from tests.memory.dream import editor
@@ -35,7 +35,7 @@ async def told(bedroom: Bedroom) -> dict[str, list[str]]:
 async def test_a_line_of_a_person_and_one_of_a_dream_at_the_same_moment_both_stay(
     tmp_path: Path, where: str, times: int
 ) -> None:
-    bedroom = await Bedroom(tmp_path / "workspace", git=True, limits=Limits(runs_per_day=times)).began()
+    bedroom = await Bedroom(tmp_path / "workspace", git=True, limits=DreamLimits(runs_per_day=times)).began()
     command = [sys.executable, editor.__file__, str(bedroom.root / MEMORY), f"{where}{times}", where]
     lost: list[str] = []
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as person:  # noqa: ASYNC220

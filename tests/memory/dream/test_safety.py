@@ -6,7 +6,7 @@ import random
 import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Origin, Scope
-from nanobot.memory.dream.limits import Limits
+from nanobot.memory.dream.operations import DreamLimits
 from nanobot.memory.dream.report import DreamReport
 from nanobot.messages import Quote, Sender
 from nanobot.ports import Episode, Fact
@@ -452,7 +452,7 @@ async def test_a_line_without_evidence_goes_only_if_it_stands_there_twice(bedroo
 
 
 async def test_stale_notes_go_only_when_there_are_too_many(bedroom: Bedroom) -> None:
-    other = Bedroom(bedroom.root, limits=Limits(max_notes=3))
+    other = Bedroom(bedroom.root, limits=DreamLimits(max_notes=3))
     for name in ("oak", "ash", "elm"):
         await other.happened(f"{name} notes: the {name} stands in the yard and grows")
         await other.sleep(wants(note(name, f"the {name} stands in the yard\nthe {name} grows", other._ids)))
@@ -470,7 +470,7 @@ async def test_stale_notes_go_only_when_there_are_too_many(bedroom: Bedroom) -> 
 
 
 async def test_more_notes_than_there_may_be_are_not_made(bedroom: Bedroom) -> None:
-    small = Bedroom(bedroom.root, limits=Limits(max_notes=1))
+    small = Bedroom(bedroom.root, limits=DreamLimits(max_notes=1))
     await small.happened("the oak stands, the ash stands")
 
     report = await small.sleep(wants(note("oak", "the oak stands", 1), note("ash", "the ash stands", 1)))

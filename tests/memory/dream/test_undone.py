@@ -2,9 +2,9 @@
 
 import pytest
 
-from nanobot.memory.dream.again import check_return
 from nanobot.memory.dream.evidence import Spoken
-from nanobot.memory.dream.refused import Refused
+from nanobot.memory.dream.operations import RefusedOperation
+from nanobot.memory.dream.validator import check_return
 from nanobot.memory.tombstones import Tombstone, bury, encode
 from nanobot.ports import Edit, Episode
 from tests.fakes.dreamers import add, data_of, keen, lazy, merge, note, remove, wants
@@ -87,7 +87,7 @@ def test_who_says_it_again_in_other_words_says_it(claim: str, said: str) -> None
     ],
 )
 def test_who_only_speaks_of_it_or_says_otherwise_does_not_say_it(claim: str, said: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedOperation):
         check_return(undone(claim), claim, [later(said)])
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.fakes.forks import die_at, is_killed
 from tests.memory.forget.household import SECRET, Household
 
-LOGS = ("nanobot.memory.forget", "nanobot.store.repo")
+LOGS = ("nanobot.forgetting", "nanobot.memory.versions")
 
 
 async def die(root: Path, step: int) -> bool:

@@ -9,26 +9,26 @@ from pathlib import Path
 from typing import Any
 
 from nanobot.app.bot import Bot, build_bot
-from nanobot.app.ground import Ground
+from nanobot.app.context import AppContext
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.bus.memory import MemoryBus
 from nanobot.bus.spool import Spool
-from nanobot.commands.forget import Asked, Asker, forget_at_shell
+from nanobot.commands.forget import ForgetAnswer, ForgetRequester, forget_at_shell
 from nanobot.config import load
-from nanobot.memory.commits import Commit, Operation, write
-from nanobot.memory.forget.reach import Reach
-from nanobot.memory.recall.words import words_of
-from nanobot.memory.recall.written import written_reader
+from nanobot.forgetting.request import Reach
+from nanobot.memory.changes import Commit, Operation, write
+from nanobot.memory.episodes.history_file import EpisodeStore
+from nanobot.memory.recall.index.indexer import open_recall
+from nanobot.memory.recall.service import written_reader
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Quote, Sender
+from nanobot.nlp.words import words_of
 from nanobot.ops.logs import log_to
 from nanobot.ports import Bus, Edit, Fact, ProposedChange
 from nanobot.ports.people import Book, Paired
-from nanobot.store.frontmatter import read_frontmatter
-from nanobot.store.history import History
-from nanobot.store.media import MediaFolder
-from nanobot.store.people import PeopleFile
-from nanobot.store.recall.indexer import open_recall
-from nanobot.store.sessions import SessionManager
+from nanobot.sessions.media import MediaFolder
+from nanobot.sessions.store import SessionManager
+from nanobot.store.documents import read_frontmatter
+from nanobot.store.state import PeopleFile
 from nanobot.store.template import prepare, template_folder
 from nanobot.transcript import Archived, Message, ToolCall
 from nanobot.workspace import Home, Workspace
@@ -66,7 +66,7 @@ class Household:
 
     def bot(self, bus: Bus | None = None) -> Bot:
         config = load(self.home, env={})
-        return build_bot(Ground(config, self.home, self.space, self.clock, bus or MemoryBus()), "en")
+        return build_bot(AppContext(config, self.home, self.space, self.clock, bus or MemoryBus()), "en")
 
     async def furnish(self) -> None:
         """Use everything."""
@@ -85,7 +85,7 @@ class Household:
         assert index
 
     async def _talk(self) -> None:
-        history = History(self.space, fsync=False)
+        history = EpisodeStore(self.space, fsync=False)
         picture = await MediaFolder(self.space).save(Scope.owner(), "scan.txt", "text/plain", _pieces(b"a picture"))
         await self.say(
             "cli:default",
@@ -200,7 +200,7 @@ class Household:
 
     # What is done with it.
 
-    async def forget(self, *words: str, scope: str = "*", bus: Bus | None = None) -> Asked:
+    async def forget(self, *words: str, scope: str = "*", bus: Bus | None = None) -> ForgetAnswer:
         """At the shell: show, then yes; the receipt."""
         forgetting = self.bot(bus).forgetting
         shown = await forget_at_shell(forgetting, ["en", scope, "show", *words])
@@ -208,10 +208,10 @@ class Household:
             return shown
         return await forget_at_shell(forgetting, ["en", scope, "yes", shown.token, str(shown.number or "")])
 
-    async def forget_as(self, authority: Authority, words: str) -> Asked:
+    async def forget_as(self, authority: Authority, words: str) -> ForgetAnswer:
         """In a chat."""
         forgetting = self.bot().forgetting
-        asker = Asker("x", Reach(frozenset({authority.scope.name})), "en", "/forget", MEMBER_TELEGRAM)
+        asker = ForgetRequester("x", Reach(frozenset({authority.scope.name})), "en", "/forget", MEMBER_TELEGRAM)
         shown = await forgetting.show(words, asker)
         return await forgetting.yes(shown.token, str(shown.number or ""), asker) if shown.token else shown
 

@@ -8,11 +8,11 @@ import pytest
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.bus.spool import Spool
 from nanobot.commands.forget import VALID, forget_command, forget_lines
-from nanobot.commands.router import Answer, Call, Router
+from nanobot.core.commands import Call, CommandAnswer, Router
+from nanobot.forgetting.stores.journal import JournalFile
 from nanobot.i18n import Language
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
 from nanobot.ports.erasable import Order
-from nanobot.store.erasing.journal import JournalFile
 from nanobot.transcript import Message
 from tests.memory.forget.household import OWNER_TELEGRAM, SECRET, Household, answer, inbound, user
 
@@ -34,7 +34,7 @@ class Chat:
         sender: str = "7",
         address: Address = OWNER_TELEGRAM,
         language: Language = "en",
-    ) -> Answer:
+    ) -> CommandAnswer:
         message = InboundMessage(
             id="f1", address=address, sender=Sender(sender), authority=authority, text=f"/forget {words}"
         )
@@ -49,7 +49,7 @@ def chat(house: Household) -> Chat:
     return Chat(house)
 
 
-def token_of(shown: Answer) -> str:
+def token_of(shown: CommandAnswer) -> str:
     return shown.buttons[0].value.split()[2]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.store.history import History
+from nanobot.memory.episodes.history_file import EpisodeStore
 from tests.memory.forget.dying import die
 from tests.memory.forget.household import OTHER, SECRET, Household, git
 
@@ -44,7 +44,7 @@ async def _killed_at(step: int, furnished: Path, root: Path) -> bool:
         await house.forget(SECRET)
     assert house.holding(SECRET) == []
     assert (await house.said("cli:default"))[0] == ("user", f"I live in a {OTHER}.")
-    assert [one.cursor for one in await History(house.space).after(0, 9)] == [1, 2]
+    assert [one.cursor for one in await EpisodeStore(house.space).after(0, 9)] == [1, 2]
     assert f"- lives in a {OTHER} (2026-03-02)\n" in house.space.memory_file.read_text(encoding="utf-8")
     assert stray.read_text(encoding="utf-8") == f"- the {OTHER}\n"
     assert git(house.space, "status", "--porcelain").strip() in (b"", b"?? tombstones/")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.commands.forget import forget_at_shell
-from nanobot.forgotten import FORGOTTEN
+from nanobot.memory.episodes.history_file import EpisodeStore
 from nanobot.messages import InboundMessage, OutboundMessage
+from nanobot.nlp.matcher import FORGOTTEN
 from nanobot.ports import Erasable
-from nanobot.store.history import History
-from nanobot.store.sessions import SessionManager
+from nanobot.sessions.store import SessionManager
 from tests.memory.forget.household import MEMBER, MEMBER_TELEGRAM, OTHER, SECRET, Household, files_in, git, inbound
 
 INDEX = "workspace/.nanobot/cache/recall.db"
@@ -42,7 +42,7 @@ async def test_what_was_said_beside_it_stays_and_what_rests_on_it_alone_goes(emp
         ("tool", f"2\t- lives in a {OTHER}\n"),
         ("assistant", "Done."),
     ]
-    first, second = await History(house.space).after(0, 9)
+    first, second = await EpisodeStore(house.space).after(0, 9)
     assert (first.content, first.messages) == (f"- lives in a {OTHER}", ("m3", "m4"))
     assert [fact.text for fact in first.facts] == [f"lives in a {OTHER}"]
     assert second.content == "- Bob likes walnuts"

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Scope
-from nanobot.forgotten import FORGOTTEN
+from nanobot.memory.episodes.history_file import EpisodeStore
+from nanobot.memory.recall.index.database import IndexDatabase
 from nanobot.messages import Sender
-from nanobot.store.history import History
-from nanobot.store.recall.database import Database
+from nanobot.nlp.matcher import FORGOTTEN
 from tests.fakes.episodes import episode
 from tests.memory.forget.household import MEMBER, OTHER, SECRET, Household, answer, at, files_in, git, user
 
@@ -35,10 +35,10 @@ async def test_an_episode_goes_with_its_messages_and_all_that_rests_on_them(hous
     done = await house.forget("episode:1")
 
     assert not done.failed, done.text
-    assert [one.cursor for one in await History(house.space).after(0, 9)] == [2]
+    assert [one.cursor for one in await EpisodeStore(house.space).after(0, 9)] == [2]
     assert (await house.said("cli:default"))[0] == ("user", "What do you know of me?")
     assert f"lives in a {OTHER}" not in house.space.memory_file.read_text(encoding="utf-8")
-    assert (await History(house.space).append(episode())).cursor == 3  # a number is never given again
+    assert (await EpisodeStore(house.space).append(episode())).cursor == 3  # a number is never given again
 
 
 async def test_an_episode_of_somebody_else_is_none(house: Household) -> None:
@@ -53,7 +53,7 @@ async def test_of_a_conversation_not_even_the_key_stays(house: Household) -> Non
     assert not (house.space.sessions / "cli" / "default.jsonl").exists()
     assert not (house.space.sessions / "cli" / "default.jsonl.torn").exists()
     assert house.holding("cli:default") == []
-    assert [one.session for one in await History(house.space).after(0, 9)] == ["telegram:555"]
+    assert [one.session for one in await EpisodeStore(house.space).after(0, 9)] == ["telegram:555"]
     assert f"lives in a {OTHER}" not in house.space.memory_file.read_text(encoding="utf-8")
 
 
@@ -126,7 +126,7 @@ async def test_since_a_day_all_goes_that_was_said_from_then_on(house: Household)
         user("z1", "y1", "I have a new bicycle.", at=later),
         answer("z2", "y1", "Ride it well.", when=later),
     )
-    history = History(house.space)
+    history = EpisodeStore(house.space)
     made = await history.append(
         replace(episode("- has a new bicycle", session="cli:default", messages=("z1", "z2")), timestamp=later)
     )
@@ -136,8 +136,8 @@ async def test_since_a_day_all_goes_that_was_said_from_then_on(house: Household)
 
     assert not done.failed, done.text
     assert await house.said("cli:default") == before
-    assert await History(house.space).get(made.cursor) is None
-    assert len(await History(house.space).after(0, 9)) == 2
+    assert await EpisodeStore(house.space).get(made.cursor) is None
+    assert len(await EpisodeStore(house.space).after(0, 9)) == 2
 
 
 async def test_a_turn_over_midnight_keeps_its_question(house: Household) -> None:
@@ -175,7 +175,7 @@ async def test_without_git_the_files_are_rewritten_all_the_same(
 
 def _indexed(house: Household) -> list[str]:
     house.index()
-    database = Database(house.space.recall_index)
+    database = IndexDatabase(house.space.recall_index)
     texts = [text for (text,) in database.rows("SELECT text FROM said")]
     database.close()
     return texts

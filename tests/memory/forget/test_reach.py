@@ -7,16 +7,16 @@ import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.bus.memory import MemoryBus
-from nanobot.commands.forget import Asker
-from nanobot.memory.forget.reach import reach_of
+from nanobot.commands.forget import ForgetRequester
+from nanobot.forgetting.request import reach_of
+from nanobot.forgetting.stores.logs import ErasableLog
+from nanobot.forgetting.stores.sessions import ErasableSessions
+from nanobot.memory.episodes.history_file import EpisodeStore
 from nanobot.messages import OutboundMessage, Sender
-from nanobot.ops.forgetting import ErasableLog
 from nanobot.ports import Meant
-from nanobot.ports.people import Book, Link, Paired
-from nanobot.store.erasing.sessions import ErasableSessions
-from nanobot.store.history import History
-from nanobot.store.people import PeopleFile
-from nanobot.store.sessions import SessionManager
+from nanobot.ports.people import Book, Paired, PersonLink
+from nanobot.sessions.store import SessionManager
+from nanobot.store.state import PeopleFile
 from tests.fakes.clock import START
 from tests.fakes.episodes import episode
 from tests.memory.forget.household import MEMBER, OTHER, SECRET, Household, answer, files_in, inbound, user
@@ -67,7 +67,7 @@ async def peopled(house: Household) -> Household:
         answer("g2", "x1", "Bravo."),
     )
     told = episode("- somebody plays the saxophone", session="telegram:-9", scope=GROUP, messages=("g1", "g2"))
-    await History(house.space).append(told)
+    await EpisodeStore(house.space).append(told)
     folder = house.space.root / "people" / "telegram-555" / "memory"
     folder.mkdir(parents=True)
     (folder / "walnuts.md").write_text("---\nsummary: nuts\n---\nLikes walnuts.\n", encoding="utf-8")
@@ -79,7 +79,7 @@ async def test_whoever_asks_for_what_is_not_theirs_hears_that_there_is_nothing(p
     forgetting = peopled.bot().forgetting
     wrong: list[str] = []
     for name, (authority, number) in ASKERS.items():
-        asker = Asker(name, reach_of(authority, forgetting.who_is("telegram", number)), "en", "/forget")
+        asker = ForgetRequester(name, reach_of(authority, forgetting.who_is("telegram", number)), "en", "/forget")
         for wish, theirs in WISHES.items():
             shown = await forgetting.show(wish, asker)
             is_refused = "nothing like that in what is yours" in shown.text or "That is not yours" in shown.text
@@ -109,7 +109,7 @@ async def test_nobody_erases_the_conversation_of_somebody_else_even_if_a_store_i
 async def test_who_is_linked_is_forgotten_under_each_id_with_all_that_was_kept(peopled: Household) -> None:
     await _link(peopled)
     forgetting = peopled.bot().forgetting
-    asker = Asker("x", reach_of(MEMBER, forgetting.who_is("telegram", "9")), "en", "/forget")
+    asker = ForgetRequester("x", reach_of(MEMBER, forgetting.who_is("telegram", "9")), "en", "/forget")
 
     shown = await forgetting.show("person:telegram:9", asker)
     done = await forgetting.yes(shown.token, "", asker)
@@ -125,7 +125,7 @@ async def test_who_is_linked_is_forgotten_under_each_id_with_all_that_was_kept(p
 async def test_who_is_linked_reaches_with_words_what_was_kept_before(peopled: Household) -> None:
     await _link(peopled)
     forgetting = peopled.bot().forgetting
-    asker = Asker("x", reach_of(MEMBER, forgetting.who_is("telegram", "9")), "en", "/forget")
+    asker = ForgetRequester("x", reach_of(MEMBER, forgetting.who_is("telegram", "9")), "en", "/forget")
 
     shown = await forgetting.show("tangerine", asker)
 
@@ -147,7 +147,9 @@ async def test_a_message_that_waits_and_was_counted_is_not_answered_and_its_send
         async with bot.keep.lanes.still(_at_once):
             bot.keep.lanes.put(inbound("w1", f"and {SECRET} too"))
             bot.keep.lanes.put(inbound("w2", f"and the {OTHER}?"))
-            asker = Asker("x", reach_of(OWNER_IN_TERMINAL, bot.forgetting.who_is("telegram", "7")), "en", "/forget")
+            asker = ForgetRequester(
+                "x", reach_of(OWNER_IN_TERMINAL, bot.forgetting.who_is("telegram", "7")), "en", "/forget"
+            )
             shown = await bot.forgetting.show(SECRET, asker)
             await bot.forgetting.yes(shown.token, "", asker)
         await bot.keep.lanes.idle()
@@ -163,7 +165,7 @@ async def _at_once() -> None:
 
 async def _link(house: Household) -> None:
     """Cleo, with things of her own, has typed Bob's code."""
-    link = Link(channel="telegram", id="9", first_channel="telegram", first_id="555")
+    link = PersonLink(channel="telegram", id="9", first_channel="telegram", first_id="555")
     await PeopleFile(house.space).write(Book(people=(_member("555"), _member("9")), links=(link,)))
     folder = house.space.root / "people" / "telegram-9"
     folder.mkdir(parents=True)

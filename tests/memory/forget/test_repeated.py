@@ -2,10 +2,10 @@
 
 import pytest
 
-from nanobot.forgotten import FORGOTTEN
+from nanobot.memory.episodes.history_file import EpisodeStore
 from nanobot.messages import OutboundMessage
+from nanobot.nlp.matcher import FORGOTTEN
 from nanobot.ports import Edit, Fact
-from nanobot.store.history import History
 from tests.fakes.episodes import episode
 from tests.memory.forget.household import (
     MEMBER_TELEGRAM,
@@ -31,7 +31,7 @@ async def talked_elsewhere(house: Household, repeated: str = REPEATED) -> None:
     )
     facts = [Fact("told of the health again", ("p2",)), Fact(f"the {OTHER} is in the harbour", ("p4",))]
     content = f"- was told of the blood type\n- the {OTHER} is in the harbour"
-    await History(house.space).append(episode(content, session=THERE, messages=("p1", "p4"), facts=facts))
+    await EpisodeStore(house.space).append(episode(content, session=THERE, messages=("p1", "p4"), facts=facts))
 
 
 async def test_an_answer_in_another_conversation_goes_with_what_was_made_of_it(house: Household) -> None:
@@ -48,7 +48,7 @@ async def test_an_answer_in_another_conversation_goes_with_what_was_made_of_it(h
         ("user", f"And where is the {OTHER}?"),
         ("assistant", f"The {OTHER} is in the harbour."),
     ]
-    told = [one for one in await History(house.space).after(0, 9) if one.session == THERE]
+    told = [one for one in await EpisodeStore(house.space).after(0, 9) if one.session == THERE]
     assert [fact.text for one in told for fact in one.facts] == [f"the {OTHER} is in the harbour"]
     async with house.spool() as spool:
         assert (await spool.backlog()).waiting_out == {"telegram": 2}  # of three

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import pytest
 
 from nanobot.errors import LLMError
-from nanobot.forgotten import Traces, lines_of
-from nanobot.memory.archivist import Archivist
-from nanobot.memory.forget.retelling import Affected, cut, lost_facts, retold
-from nanobot.memory.summariser import Summariser
+from nanobot.forgetting.selection import Affected, cut, lost_facts, retold
+from nanobot.memory.episodes.archivist import Archivist, Summariser
+from nanobot.nlp.matcher import Traces, lines_of
 from nanobot.ports import Episode, Fact
 from nanobot.tokens import TokenEstimator
 from nanobot.transcript import Message

@@ -12,9 +12,9 @@ from nanobot.app.forgetting import go_on
 from nanobot.authority import Scope
 from nanobot.bus.memory import MemoryBus
 from nanobot.errors import VersionError
+from nanobot.forgetting.stores.journal import JournalFile
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports.erasable import Order
-from nanobot.store.erasing.journal import JournalFile
 from tests.memory.forget.household import MEMBER_TELEGRAM, OTHER, SECRET, Household, files_in
 
 
@@ -179,7 +179,7 @@ async def test_where_all_that_goes_cannot_be_found_out_nothing_is_erased_and_the
         raise VersionError("failed", "object file is empty")
 
     with monkeypatch.context() as patch:
-        patch.setattr("nanobot.memory.forget.forget.work_out", damaged)
+        patch.setattr("nanobot.forgetting.run.work_out", damaged)
         await begun(house, Address("cli", "default"))
         bus = MemoryBus()
         for again in (False, True):

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.forgotten import FORGOTTEN, Traces
+from nanobot.forgetting.stores.sessions import ErasableSessions
+from nanobot.nlp.matcher import FORGOTTEN, Traces
 from nanobot.ports import Meant
-from nanobot.store.erasing.sessions import ErasableSessions
+from nanobot.sessions.store import SessionManager
 from nanobot.store.jsonl import torn_path
-from nanobot.store.sessions import SessionManager
 from nanobot.transcript import Archived, Ended, Line, Message, QueuedMessage, Reset, ToolCall, Window
 from nanobot.workspace import Workspace
 

@@ -6,10 +6,9 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from nanobot.memory.commits import by_hand
-from nanobot.memory.versioned import WithoutIndex
+from nanobot.memory.changes import WithoutIndex, by_hand
+from nanobot.memory.versions.store import GitVersions
 from nanobot.ports import Author, Edit, Version, VersionStore
-from nanobot.store.repo.versions import GitVersions
 from nanobot.workspace import Workspace
 from tests.fakes.clock import FakeClock
 

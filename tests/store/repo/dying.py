@@ -23,7 +23,7 @@ async def die(root: Path, deed: Deed, step: int) -> bool:
 
 
 def _live(root: Path, deed: Deed, step: int) -> None:
-    die_at(step, "nanobot.store.repo")
+    die_at(step, "nanobot.memory.versions")
     asyncio.run(_do(Desk(root), deed))
 
 

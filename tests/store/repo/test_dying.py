@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.memory.versioned import WithoutIndex
+from nanobot.memory.changes import WithoutIndex
 from tests.store.repo.desk import BASE, INDEX, MEMORY, Desk
 from tests.store.repo.dying import AFTER, die
 from tests.store.repo.test_purging import everything_in

@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from nanobot.errors import VersionError
-from nanobot.memory.patches import patch
+from nanobot.memory.changes import patch
 from nanobot.ports import Edit
 from tests.store.repo.desk import BASE, INDEX, MEMORY, Desk
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nanobot.store.repo.git import Repository
-from nanobot.store.repo.lines import merged
+from nanobot.memory.versions.commit import merged
+from nanobot.memory.versions.git import Repository
 from tests.store.repo.desk import git
 
 _COMMIT = "commit refs/heads/{name}\ncommitter A <a@b> 1 +0000\ndata 0\n{parent}M 644 inline f\ndata {size}\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import VersionError
-from nanobot.memory.commits import Commit, following, parse, write
+from nanobot.memory.changes import Commit, following, parse, write
 from tests.store.repo.desk import BASE, MEMORY, Desk
 
 SECRET = b"- the secret plan"

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.errors import VersionError
-from nanobot.memory.index import MARKER
-from nanobot.memory.versioned import WithoutIndex
+from nanobot.memory.changes import WithoutIndex
+from nanobot.memory.markdown import MARKER
 from nanobot.ports import Edit
 from tests.store.repo.desk import BASE, INDEX, MEMORY, Desk
 
@@ -243,7 +243,7 @@ def _children() -> set[str]:
 
 
 def test_gitpython_is_imported_when_it_is_needed() -> None:
-    code = "import sys, nanobot.store.repo.versions; sys.exit('git' in sys.modules)"
+    code = "import sys, nanobot.memory.versions.store; sys.exit('git' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

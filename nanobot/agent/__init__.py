@@ -1,1 +1,0 @@
-"""The agent: what happens between a message and its answer."""

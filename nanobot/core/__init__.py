@@ -1,0 +1,1 @@
+"""The core: what happens between a message and its answer."""

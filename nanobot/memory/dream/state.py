@@ -1,0 +1,132 @@
+"""What Dream knows of its own last runs, kept on disk as it changes."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from nanobot.memory.dream.operations import DreamLimits
+from nanobot.memory.dream.report import Area, Outcome
+from nanobot.ports import Clock, DreamBook, DreamRecord
+
+TRIES = 3
+"""Unusable answers to an episode; then it is set aside, until another model dreams or a person asks."""
+
+FIRST_WAIT = 300.0
+LONGEST_WAIT = 6 * 3600.0
+"""Seconds until a run begins by itself after one that failed: doubled each time."""
+
+_SMALLEST_ROOM = 2  # times that the room of a single episode is halved
+
+
+def not_before(record: DreamRecord) -> datetime | None:
+    """When the next run may begin by itself; None: whenever it likes."""
+    try:
+        return datetime.fromisoformat(record.not_before).astimezone()
+    except (ValueError, TypeError):  # none, or somebody edited the file
+        return None
+
+
+class Diary:
+    """The record of one run. Each method that changes it returns when that is on disk; all raise StoreError."""
+
+    def __init__(self, record: DreamRecord, book: DreamBook, clock: Clock, limits: DreamLimits) -> None:
+        self._record = record
+        self._book = book
+        self._clock = clock
+        self._limits = limits
+        self._is_counted = False
+
+    @property
+    def batch(self) -> int:
+        """How many episodes are read at once."""
+        return max(1, self._limits.batch >> self._record.smaller)
+
+    @property
+    def halved(self) -> int:
+        """How often the room is halved in which a single episode was still too much."""
+        return max(0, self._record.smaller - self._alone)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the last run failed, and no next one is to begin by itself yet."""
+        begins = not_before(self._record)
+        return begins is not None and self._clock.now() < begins
+
+    @property
+    def had_enough(self) -> bool:
+        """Whether there were as many runs today as there may be, without this one."""
+        is_today = self._record.day == self._today
+        return is_today and not self._is_counted and self._record.runs >= self._limits.runs_per_day
+
+    async def count(self) -> None:
+        """This run asks a model; it counts once."""
+        if not self._is_counted:
+            self._is_counted = True
+            await self._keep(day=self._today, runs=self._record.runs * (self._record.day == self._today) + 1)
+
+    async def read(self, cursors: Collection[int]) -> None:
+        """These episodes are taken in."""
+        record = self._record
+        tries = {cursor: count for cursor, count in record.tries.items() if cursor not in cursors}
+        smaller = max(0, record.smaller - 1)
+        await self._keep(failure="", failures=0, not_before="", tries=tries, smaller=smaller)
+        if not set(record.set_aside).isdisjoint(cursors):
+            await self.is_gone(*cursors)
+
+    async def is_gone(self, *cursors: int) -> None:
+        """None of these is set aside any more: taken in after all, or forgotten."""
+        gave_up = {cursor: model for cursor, model in self._record.gave_up.items() if cursor not in cursors}
+        left = [cursor for cursor in self._record.set_aside if cursor not in cursors]
+        await self._keep(set_aside=left, gave_up=gave_up)
+
+    def given_up(self, model: str = "") -> Sequence[int]:
+        """The episodes that are set aside; those that this model did not give up yet, if it is named."""
+        gave_up = self._record.gave_up
+        return [cursor for cursor in self._record.set_aside if not model or gave_up.get(cursor) != model]
+
+    async def failed(self, area: Area, kind: str, retry_after: float) -> None:
+        """Nothing was changed. What was too much at once is asked in smaller pieces the next time."""
+        record = self._record
+        wait = max(retry_after, min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(record.failures, 20)))
+        too_much = area == "limit" or kind in ("context", "cut")
+        await self._keep(
+            failure=f"{area}:{kind}",
+            failures=record.failures + 1,
+            not_before=(self._clock.now() + timedelta(seconds=wait)).isoformat(timespec="seconds"),
+            smaller=min(record.smaller + too_much, self._alone + _SMALLEST_ROOM),
+        )
+
+    async def unusable(self, cursors: Collection[int], next_at: datetime | None) -> Collection[int]:
+        """The answer about these episodes could not be used. Next they are asked about one by one.
+
+        That is when the schedule runs next, but not at once. Returns those that had as many such answers as they get.
+        """
+        tries = dict(self._record.tries) | {cursor: self._record.tries.get(cursor, 0) + 1 for cursor in cursors}
+        soonest = self._clock.now() + timedelta(seconds=FIRST_WAIT)
+        waits = max(soonest, next_at or soonest).isoformat(timespec="seconds")
+        await self._keep(tries=tries, smaller=max(self._alone, self._record.smaller), not_before=waits)
+        return [cursor for cursor in cursors if tries[cursor] >= TRIES]
+
+    async def set_aside(self, cursor: int, model: str) -> None:
+        """This one is given up by this model."""
+        record = self._record
+        tries = {other: count for other, count in record.tries.items() if other != cursor}
+        kept = tuple(other for other in record.set_aside if other != cursor)
+        await self._keep(tries=tries, set_aside=(*kept, cursor), gave_up={**record.gave_up, cursor: model})
+
+    async def ended(self, outcome: Outcome) -> None:
+        """The run is over."""
+        await self._keep(last=self._clock.now().isoformat(timespec="seconds"), outcome=outcome)
+
+    @property
+    def _alone(self) -> int:
+        """Halved so often, a batch is one episode."""
+        return self._limits.batch.bit_length() - 1
+
+    @property
+    def _today(self) -> str:
+        return self._clock.now().date().isoformat()
+
+    async def _keep(self, **fields: object) -> None:
+        self._record = replace(self._record, **fields)  # type: ignore[arg-type]  # names and kinds of DreamRecord
+        await self._book.write(self._record)

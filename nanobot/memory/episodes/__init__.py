@@ -1,0 +1,1 @@
+"""Episodes: conversations become numbered summaries in memory/history.jsonl."""

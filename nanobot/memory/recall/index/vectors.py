@@ -1,0 +1,162 @@
+"""Meanings of texts as vectors, beside the index of words; the engine is imported only where a model is used."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nanobot.errors import EmbedderError
+from nanobot.memory.recall.index.database import SCOPE_BITS, IndexDatabase
+from nanobot.ports.recall import Embedder, Near
+
+if TYPE_CHECKING:
+    from numpy import float32, int8, int64
+    from numpy.typing import NDArray
+
+
+_log = logging.getLogger(__name__)
+
+_BATCH = 4  # texts: others want the thread, too
+_LONGEST = 1_000  # characters that a model reads of a text
+_BLOCK = 8_192  # rows that are compared at once
+_FROM = 0.5  # standard deviations above the mean: less is as close as anything is
+
+
+class _Rows:
+    """The vectors of one scope, in the order of their keys."""
+
+    def __init__(self) -> None:
+        import numpy as np
+
+        self.keys: NDArray[int64] = np.empty(0, np.int64)
+        self.vectors: NDArray[int8] | None = None
+        self.lengths: NDArray[float32] = np.empty(0, np.float32)
+
+    @property
+    def last(self) -> int:
+        return int(self.keys[-1]) if len(self.keys) else -1
+
+    def add(self, rows: Sequence[tuple[int, bytes]]) -> None:
+        import numpy as np
+
+        more = np.frombuffer(b"".join(vector for _, vector in rows), np.int8).reshape(len(rows), -1)
+        self.keys = np.concatenate([self.keys, np.array([key for key, _ in rows], np.int64)])
+        self.vectors = more if self.vectors is None else np.concatenate([self.vectors, more])
+        self.lengths = np.concatenate([self.lengths, np.linalg.norm(more.astype(np.float32), axis=1)])
+
+    def compare(self, question: "NDArray[float32]") -> "NDArray[Any]":
+        """The cosine of each with the question."""
+        import numpy as np
+
+        if self.vectors is None:
+            return np.empty(0, np.float32)
+        blocks = range(0, len(self.keys), _BLOCK)
+        products = [self.vectors[at : at + _BLOCK].astype(np.float32) @ question for at in blocks]
+        return np.concatenate(products) / np.maximum(self.lengths, np.float32(1e-6))
+
+
+class Vectors:
+    """Has a model read the texts of an index, and finds those that are close to a question."""
+
+    def __init__(self, database: IndexDatabase, embedder: Embedder) -> None:
+        self._database, self._embedder = database, embedder
+        self._is_broken = False  # the model cannot be used, which was said
+        self._gone = -1
+        self._scopes: dict[int, _Rows] = {}
+
+    def embed(self) -> bool:
+        """Read a few texts that have no vectors yet; whether some are left."""
+        try:
+            return not self._is_broken and self._embed()
+        except EmbedderError as error:
+            self._give_up(error)
+            return False
+
+    def near(self, question: str, scopes: Sequence[int], limit: int) -> Near:
+        """What is closest among the texts of these scopes."""
+        try:
+            return Near() if self._is_broken else self._near(question, scopes, limit)
+        except EmbedderError as error:
+            self._give_up(error)
+            return Near()
+
+    def _give_up(self, error: EmbedderError) -> None:
+        self._is_broken = True
+        _log.warning("what texts mean is not searched, only their words: %s", error)
+
+    def _embed(self) -> bool:
+        self._throw_away_of_others()
+        for (scope,) in self._database.rows("SELECT id FROM scope ORDER BY id"):
+            if texts := self._without(scope):
+                vectors = [(key, self._embedder.of_text(text[:_LONGEST])) for key, text in texts]
+                self._keep(vectors, dict(texts))
+                return True
+        return False
+
+    def _near(self, question: str, scopes: Sequence[int], limit: int) -> Near:
+        import numpy as np
+
+        self._load(scopes)
+        chosen = [rows for scope in scopes if (rows := self._scopes.get(scope)) and len(rows.keys)]
+        if not chosen:
+            return Near()
+        asked = np.frombuffer(self._embedder.of_question(question), np.int8).astype(np.float32)
+        cosines = np.concatenate([rows.compare(asked) for rows in chosen])
+        keys = np.concatenate([rows.keys for rows in chosen])
+        order = np.argsort(keys) if len(chosen) > 1 else np.arange(len(keys))
+        keys, close = keys[order], (cosines - cosines.mean()) / max(float(cosines.std()), 1e-6) - _FROM
+        close = close[order] if len(chosen) > 1 else close
+        best = np.argsort(-close)[:limit]
+        return Near([int(key) for key in keys[best]], _closeness(keys, close))
+
+    def _without(self, scope: int) -> Sequence[tuple[int, str]]:
+        """The next texts of a scope: all up to some key have vectors, and none behind it."""
+        first, end = scope << SCOPE_BITS, (scope + 1) << SCOPE_BITS
+        ((last,),) = self._database.rows("SELECT max(key) FROM vector WHERE key >= ? AND key < ?", (first, end))
+        return self._database.rows(
+            "SELECT key, text FROM said WHERE key > ? AND key < ? ORDER BY key LIMIT ?",
+            (first - 1 if last is None else last, end, _BATCH),
+        )
+
+    def _keep(self, vectors: Sequence[tuple[int, bytes]], texts: dict[int, str]) -> None:
+        """Keep those whose texts are still what they were: meanwhile a file may have changed."""
+        with self._database.write() as connection:
+            for key, vector in vectors:
+                row = connection.execute("SELECT text FROM said WHERE key = ?", (key,)).fetchone()
+                if row is None or row[0] != texts[key]:
+                    return
+                connection.execute("INSERT OR REPLACE INTO vector VALUES (?, ?)", (key, vector))
+
+    def _throw_away_of_others(self) -> None:
+        """Vectors of another model cannot be compared."""
+        ((name,),) = self._database.rows("SELECT name FROM model")
+        if name != self._embedder.name:
+            with self._database.write() as connection:
+                connection.execute("DELETE FROM vector")
+                connection.execute("UPDATE model SET name = ?, gone = gone + 1", (self._embedder.name,))
+
+    def _load(self, scopes: Sequence[int]) -> None:
+        """Read what was added since, or all of it if something is gone."""
+        ((name, gone),) = self._database.rows("SELECT name, gone FROM model")
+        if gone != self._gone or name != self._embedder.name:
+            self._scopes, self._gone = {}, gone
+        if name != self._embedder.name:
+            return
+        for scope in scopes:
+            known = self._scopes.setdefault(scope, _Rows())
+            first, end = scope << SCOPE_BITS, (scope + 1) << SCOPE_BITS
+            rows = self._database.rows(
+                "SELECT key, vector FROM vector WHERE key > ? AND key < ? ORDER BY key",
+                (max(first - 1, known.last), end),
+            )
+            if rows:
+                known.add(rows)
+
+
+def _closeness(keys: "NDArray[int64]", close: "NDArray[Any]") -> Callable[[int], float]:
+    import numpy as np
+
+    def of(key: int) -> float:
+        at = int(np.searchsorted(keys, key))
+        return max(0.0, float(close[at])) if at < len(keys) and keys[at] == key else 0.0
+
+    return of

@@ -1,0 +1,477 @@
+"""Ranking: what speaks for a text as the answer to a question, weighed; and whether it is relevant at all."""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from importlib import resources
+
+from nanobot.nlp.dates import Days, days_in, without_days
+from nanobot.nlp.words import is_stop, words_of
+from nanobot.ports import Extent, Near, SearchableText
+
+# What a person asks for, read from their words.
+
+
+_WHEN = re.compile(
+    r"\bwhen\b|\bwhat (?:time|date|day|month|year)\b|\bhow long\b|什么时候|何时|几时|几点|哪天|哪一天|多久|几月|几号",
+    re.IGNORECASE,
+)
+# What a Chinese question is made of beside what it asks for; between blanks it joins no pair of characters.
+_ASKING = re.compile(
+    "什么时候|什么|为什么|多少|多久|多大|怎么样|怎么|怎样|如何|哪里|哪儿|哪个|哪些|哪种|哪天|哪一[天个次]|哪|谁|几点|几个|几号|几岁|几"
+    "|是不是|有没有|有没|能不能|记不记得|还记得|记得|告诉我|说过|提到过?|吗|呢|请问"
+)
+_SELF = re.compile(r"\b(?:i|my|me|mine|myself)\b|我", re.IGNORECASE)
+_OTHER = re.compile(r"\b(?:you|your|yours)\b|你", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class RecallQuestion:
+    """A question in the terms of the index.
+
+    `words` are the stems to look for, each once; `about` the speakers it names; `days` the time it
+    names; `own` whether it is about the one who asks, `bots` about the one who is asked.
+    """
+
+    words: Sequence[str]
+    about: frozenset[str]
+    days: Sequence[Days]
+    asks_when: bool
+    own: bool
+    bots: bool
+
+
+def read_question(text: str, today: date, speakers: Sequence[str], years: Sequence[int]) -> RecallQuestion:
+    """Read a question.
+
+    Args:
+        text: as it was typed.
+        today: the day on which it is asked; "yesterday" is the day before.
+        speakers: the names of all who ever spoke; a name that is asked about is not looked for as a word.
+        years: the years in which anything was said; "in May" may mean each of them.
+    """
+    days = days_in(text, today, years)
+    every = words_of(_ASKING.sub(" ", without_days(text, today)))
+    named = {speaker: set(words_of(speaker)) for speaker in speakers}
+    about = frozenset(speaker for speaker, name in named.items() if name and not name.isdisjoint(every))
+    names = {word for speaker in about for word in named[speaker]}
+    words = [word for word in every if word not in names]
+    telling = [word for word in words if not is_stop(word)]
+    own, bots = bool(_SELF.search(text)), bool(_OTHER.search(text))
+    return RecallQuestion(
+        words=list(dict.fromkeys(telling or ([] if days else words))),
+        about=about,
+        days=days,
+        asks_when=bool(_WHEN.search(text)),
+        own=own and not about,
+        bots=bots and not own and not about,
+    )
+
+
+def without_names(text: str, speakers: Iterable[str]) -> str:
+    """The text without the names of these: they are in everything that is said to them."""
+    names = sorted({part for speaker in speakers for part in (speaker, *speaker.split())}, key=len, reverse=True)
+    for name in names:
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?:['\u2019]s)?(?!\w)", "", text, flags=re.IGNORECASE)
+    return text
+
+
+# The texts among which the best are chosen, seen with their neighbours.
+
+
+REACH = 2  # neighbours on each side that count
+_PAUSE = 6 * 3600  # seconds; what was said after a longer one is another conversation
+_TIME = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|last|next|this|ago|week(?:end)?s?|months?|years?|since|recently|just"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|september|october"
+    r"|november|december|19\d\d|20\d\d)\b|[今明昨前后去]天|[今明去前]年|[上下这]个?(?:周|月|星期|礼拜)|周[一二三四五六日末]"
+    r"|星期|[\d一二三四五六七八九十][月号日点]|天前|年前",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(r"(?:[?？]|[吗呢])\s*$")
+
+Values = list[float]
+"""One number for each text of a page."""
+
+
+def asks(said: SearchableText) -> bool:
+    """Whether a text ends in a question."""
+    return bool(_ASKS.search(said.text))
+
+
+def tells_time(said: SearchableText) -> bool:
+    """Whether a text says when something is."""
+    return bool(_TIME.search(said.text))
+
+
+class CandidatePage:
+    """Texts in the order in which they were said or written, file by file."""
+
+    def __init__(self, texts: Sequence[SearchableText]) -> None:
+        self.texts = texts
+        self.words = [said.words.split() for said in texts]
+        self._holding: dict[str, dict[int, int]] = {}
+        self._links = {offset: self._neighbours(offset) for offset in range(-REACH, REACH + 1) if offset}
+
+    def _neighbours(self, offset: int) -> list[int]:
+        """For each text the place of the one so many messages later in its conversation, or -1."""
+        places = {(said.file, said.position): place for place, said in enumerate(self.texts)}
+        links = []
+        for said in self.texts:
+            place = places.get((said.file, said.position + offset), -1)
+            near = place >= 0 and abs(self.texts[place].when - said.when) <= _PAUSE
+            links.append(place if near else -1)
+        return links
+
+    def look_for(self, words: Iterable[str]) -> None:
+        """Find out where these words stand; `holding` knows only such words."""
+        wanted = set(words) - self._holding.keys()
+        found: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        for place, standing in enumerate(self.words):
+            for word in wanted.intersection(standing):
+                found[word][place] = standing.count(word)
+        self._holding.update((word, found[word]) for word in wanted)
+
+    def holding(self, word: str) -> Mapping[int, int]:
+        """How often the word stands where it stands, by place."""
+        return self._holding[word]
+
+    def beside(self, values: Values, offset: int) -> Values:
+        """For each text the value of the one so many messages later (negative: earlier); 0 where there is none."""
+        return [values[place] if place >= 0 else 0.0 for place in self._links[offset]]
+
+    def both_beside(self, values: Values) -> Values:
+        """For each text what the one before it and the one after it have together."""
+        return [one + other for one, other in zip(self.beside(values, -1), self.beside(values, 1), strict=True)]
+
+    def beside_or_at(self, place: int) -> Iterable[int]:
+        """The text itself, and those right before and after it."""
+        return (place, *(near for offset in (-1, 1) if (near := self._links[offset][place]) >= 0))
+
+    def beside_what_holds(self, words: Iterable[str]) -> frozenset[int]:
+        """The places of texts that hold none of the words, and do not answer a question that does."""
+        self.look_for(words)
+        holding = {place for word in words for place in self._holding[word]}
+        asked = {place for place in holding if asks(self.texts[place])}
+        return frozenset(
+            place for place in range(len(self.texts)) if place not in holding and self._links[-1][place] not in asked
+        )
+
+    def each(self, measure: Callable[[SearchableText], float]) -> Values:
+        return [float(measure(said)) for said in self.texts]
+
+
+# What speaks for a text as the answer to a question, one number for each reason.
+
+
+_SATURATION, _BY_LENGTH = 0.7, 0.6  # bm25's k1 and b: a word said twice in a short message hardly tells more than once
+_LEADERS, _LEARNT = 5, 8  # so many of the best texts teach so many further words
+_NEAR = {-1: 0.8, 1: 0.5}  # how much a word counts that stands so many messages away
+_WIDE = {-2: 0.4, -1: 0.8, 1: 0.5, 2: 0.3}
+_SIMILAR = 0.5  # how much a synonym covers of the word that was asked for
+_SOON = 7  # days after it happened in which people still tell of it
+_ONES_OWN = ("user", "memory")  # what people say, and what is remembered of them
+_MONTHS = 100  # days; a longer stretch ("in 2022") tells little
+
+
+class TermWeights:
+    """How telling words are in an index."""
+
+    def __init__(self, extent: Extent, counts: Callable[[Sequence[str]], Mapping[str, int]]) -> None:
+        self._texts, self._look_up = extent.texts, counts
+        self._mean_words = extent.mean_words or 1.0
+        self._counts: dict[str, int] = {}
+
+    def know(self, words: Iterable[str]) -> None:
+        """Look these words up, all at once; count and rarity know only such words."""
+        unknown = [word for word in dict.fromkeys(words) if word not in self._counts]
+        if unknown:
+            self._counts.update(dict.fromkeys(unknown, 0) | dict(self._look_up(unknown)))
+
+    def count(self, word: str) -> int:
+        """In how many texts it stands."""
+        return self._counts[word]
+
+    def rarity(self, word: str) -> float:
+        """The inverse document frequency of bm25."""
+        count = min(self._counts[word], self._texts)
+        return math.log(1 + (self._texts - count + 0.5) / (count + 0.5))
+
+    @property
+    def texts(self) -> int:
+        """How many texts there are."""
+        return self._texts
+
+    @property
+    def rarest(self) -> float:
+        """The scale of rarity: about that of a word that stands in a single text."""
+        return math.log(1 + self._texts)
+
+    def bm25(self, page: CandidatePage, words: Mapping[str, float]) -> Values:
+        """How well each text matches these words, each with its weight."""
+        self.know(words)
+        page.look_for(words)
+        values = [0.0] * len(page.texts)
+        for word, weight in words.items():
+            worth = weight * self.rarity(word) * (_SATURATION + 1)
+            for place, count in page.holding(word).items():
+                length = len(page.words[place]) / self._mean_words
+                room = _SATURATION * (1 - _BY_LENGTH + _BY_LENGTH * length)
+                values[place] += worth * count / (count + room)
+        return values
+
+
+def lexical(
+    page: CandidatePage, question: RecallQuestion, alike: Mapping[str, Sequence[str]], weights: TermWeights
+) -> dict[str, Values]:
+    """What the words of the question say, in the units of bm25.
+
+    `alike` holds, for each word of the question, its synonyms.
+    """
+    own = weights.bm25(page, dict.fromkeys(question.words, 1.0))
+    asking = [value * asks(said) if value else 0.0 for value, said in zip(own, page.texts, strict=True)]
+    return {
+        "own": own,
+        "before": page.beside(own, -1),
+        "before_asks": page.beside(asking, -1),
+        "after": page.beside(own, 1),
+        "before_2": page.beside(own, -2),
+        "after_2": page.beside(own, 2),
+        "covered": _covered(page, question, {}, _NEAR, weights),
+        "covered_widely": _covered(page, question, alike, _WIDE, weights),
+    }
+
+
+def _covered(
+    page: CandidatePage,
+    question: RecallQuestion,
+    alike: Mapping[str, Sequence[str]],
+    shares: Mapping[int, float],
+    weights: TermWeights,
+) -> Values:
+    """How much of the question a passage covers: all words in one place beat one word many times."""
+    total = [0.0] * len(page.texts)
+    everything = 0.0
+    for word in question.words:
+        here = _held(page, word, alike.get(word, ()))
+        if not any(here):
+            continue
+        columns = [here, *([value * share for value in page.beside(here, offset)] for offset, share in shares.items())]
+        rarity = weights.rarity(word)
+        everything += rarity
+        total = [sofar + rarity * best for sofar, best in zip(total, map(max, *columns), strict=True)]
+    return [value * value / everything if everything else 0.0 for value in total]
+
+
+def _held(page: CandidatePage, word: str, others: Sequence[str]) -> Values:
+    """1 where the word stands, less where only one of the others does."""
+    values = [0.0] * len(page.texts)
+    for other in others:
+        for place in page.holding(other):
+            values[place] = _SIMILAR
+    for place in page.holding(word):
+        values[place] = 1.0
+    return values
+
+
+def learnt(page: CandidatePage, values: Values, known: set[str], weights: TermWeights) -> dict[str, float]:
+    """Words that the best texts share beside those known, each with its weight up to 1: what the subject is about."""
+    best = sorted(range(len(values)), key=lambda place: -values[place])[:_LEADERS]
+    told = {
+        place: sorted({word for word in page.words[place] if word not in known and _is_telling(word)})
+        for place in best
+        if values[place] > 0
+    }
+    weights.know(word for words in told.values() for word in words)
+    tally: dict[str, float] = {}
+    for place, words in told.items():
+        for word in words:
+            tally[word] = tally.get(word, 0.0) + values[place] * weights.rarity(word)
+    chosen = sorted(tally.items(), key=lambda pair: (-pair[1], pair[0]))[:_LEARNT]
+    return {word: value / chosen[0][1] for word, value in chosen}
+
+
+def _is_telling(word: str) -> bool:
+    return not is_stop(word) and (len(word) > 2 or not word.isascii())
+
+
+def circumstances(page: CandidatePage, question: RecallQuestion) -> dict[str, Values]:
+    """Who said it, when and how."""
+    return {
+        "speaker": page.each(lambda said: _is_about(said, question)),
+        "asks": page.each(asks),
+        "tells_time": page.each(lambda said: question.asks_when and tells_time(said)),
+        "then": page.each(lambda said: max((_nearness(said.day, days) for days in question.days), default=0)),
+    }
+
+
+def _is_about(said: SearchableText, question: RecallQuestion) -> bool:
+    if len(question.about) == 1:
+        return said.speaker in question.about
+    return (question.own and said.role in _ONES_OWN) or (question.bots and said.role == "assistant")
+
+
+def _nearness(day: int, days: Days) -> float:
+    """1 on the days themselves, falling to 0 over the week after."""
+    first, last = days.first.toordinal(), days.last.toordinal()
+    if first <= day <= last:
+        return 1.0 if days.length <= _MONTHS else 0.3
+    if days.length > _MONTHS:
+        return 0.0
+    if last < day <= last + _SOON:
+        return 1 - (day - last) / (_SOON + 1)
+    return 0.2 if first - 3 <= day < first else 0.0
+
+
+# Which texts answer a question best: the reasons, weighed.
+
+
+# Fitted to dialogues, each left out in turn and tried on the rest; see docs/decisions/0005-recall.md.
+# The first are shares of a sum, the second exponents of a factor.
+LEXICAL: Mapping[str, float] = {
+    "own": 1.0,
+    "before": 0.43,
+    "before_asks": 2.63,
+    "after": 1.73,
+    "before_2": 2.31,
+    "after_2": 2.0,
+    "covered": 1.29,
+    "covered_widely": 12.94,
+    "learnt": 1.71,
+    "learnt_beside": 0.52,
+    "similar": 3.8,
+    "meaning": 20.0,
+    "meaning_beside": 10.0,
+}
+CIRCUMSTANCES: Mapping[str, float] = {"speaker": 0.75, "asks": -0.26, "tells_time": 0.42, "then": 0.58}
+_FLOOR = 0.26  # what a text is worth that matches nothing: it can still be the one from that day
+_FIRST_LOOK: Mapping[str, float] = {"own": 1.0, "before": 0.4, "before_asks": 0.4, "after": 0.2}
+_FIRST_LOOK_SPEAKER = 0.8
+
+
+def features(
+    page: CandidatePage,
+    question: RecallQuestion,
+    alike: Mapping[str, Sequence[str]],
+    similar: Sequence[str],
+    weights: TermWeights,
+    near: Near,
+) -> tuple[dict[str, Values], dict[str, Values]]:
+    """Every reason for every text of the page: the lexical ones, and the circumstances.
+
+    Args:
+        page: the texts to choose from.
+        question: what is asked for.
+        alike: synonyms of its words.
+        similar: words of the index that are spelt like those of the question.
+        weights: how telling words are.
+        near: how close in meaning texts are.
+    """
+    page.look_for([*question.words, *(word for words in alike.values() for word in words), *similar])
+    reasons = lexical(page, question, alike, weights)
+    around = circumstances(page, question)
+    first = _sum(reasons, _FIRST_LOOK)
+    first = [value * (1 + _FIRST_LOOK_SPEAKER * speaks) for value, speaks in zip(first, around["speaker"], strict=True)]
+    names = {word for speaker in {said.speaker for said in page.texts} for word in words_of(speaker)}
+    more = learnt(page, first, {*question.words, *names}, weights)
+    reasons["learnt"] = weights.bm25(page, more)
+    reasons["learnt_beside"] = page.both_beside(reasons["learnt"])
+    reasons["similar"] = weights.bm25(page, dict.fromkeys(similar, 1.0))
+    reasons["meaning"] = page.each(lambda said: near.closeness(said.key))
+    reasons["meaning_beside"] = page.both_beside(reasons["meaning"])
+    return reasons, around
+
+
+def scores(reasons: Mapping[str, Values], around: Mapping[str, Values]) -> Values:
+    """One number for each text, comparable within one question."""
+    return [
+        (_FLOOR + value) * math.exp(exponent)
+        for value, exponent in zip(_sum(reasons, LEXICAL), _sum(around, CIRCUMSTANCES), strict=True)
+    ]
+
+
+def _sum(values: Mapping[str, Values], shares: Mapping[str, float]) -> Values:
+    total = [0.0] * len(next(iter(values.values())))
+    for name, share in shares.items():
+        total = [sofar + share * value for sofar, value in zip(total, values[name], strict=True)]
+    return total
+
+
+# Whether something that was found is worth knowing when a message is answered.
+
+
+# Set on conversations with small talk and with the questions of others put to them; docs/decisions/0005-recall.md has
+# the figures. What is found must hold so much that is telling, measured by the rarest word that there can be ...
+_ENOUGH = 1.25
+_ENOUGH_FOR_ONES_OWN = 0.8
+# ... and such a share of all that is telling in the message.
+_SHARE = 0.4
+_OF_UNKNOWN = 0.25  # two characters side by side that nobody ever wrote are seldom a word
+
+_SERVICE = re.compile(
+    r"\b(?:tell|give|show|help|teach|explain|write|let|to|for)\s+me\b|[帮给教让]我|告诉我|我想要?", re.IGNORECASE
+)
+
+
+class Relevance:
+    """Judges texts by a message."""
+
+    def __init__(self, question: RecallQuestion, weights: TermWeights, today: date, *, personal: bool) -> None:
+        """`weights` know the words of the question; `personal`: whether it speaks of whoever wrote it."""
+        self._weights = weights
+        self._then = [days for days in question.days if days.last < today]
+        self._words = list(telling(question))
+        is_personal = personal or question.about or question.days
+        self._enough = _ENOUGH_FOR_ONES_OWN if is_personal else _ENOUGH
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether any text could be relevant: most messages hold nothing that is telling, and need no search."""
+        if not self._words:
+            return bool(self._then)
+        return self._is_enough(word for word in self._words if self._weights.count(word))
+
+    def of(self, page: CandidatePage, place: int) -> bool:
+        """Whether a text, with what stands right beside it, holds enough of what the message speaks of.
+
+        For a message that speaks of nothing but a day in the past, it must be of that day.
+        """
+        if not self._words:
+            day = page.texts[place].day
+            return any(days.first.toordinal() <= day <= days.last.toordinal() for days in self._then)
+        near = page.beside_or_at(place)
+        return self._is_enough(word for word in self._words if not page.holding(word).keys().isdisjoint(near))
+
+    def _is_enough(self, words: Iterable[str]) -> bool:
+        found = sum(map(self._weights.rarity, words))
+        wanted = sum(map(self._wanted, self._words))
+        return found >= self._enough * self._weights.rarest and found >= _SHARE * wanted and found > 0
+
+    def _wanted(self, word: str) -> float:
+        is_unknown = not word.isascii() and not self._weights.count(word)
+        return self._weights.rarity(word) * (_OF_UNKNOWN if is_unknown else 1)
+
+
+def telling(question: RecallQuestion) -> Iterator[str]:
+    """The words that say what a message is about, courtesies left out; of Chinese, pairs rather than characters."""
+    pairs = [word for word in question.words if not word.isascii() and len(word) > 1]
+    words = [word for word in question.words if not is_stop(word) and word not in _small_talk()]
+    for word in words:
+        is_part = not word.isascii() and len(word) == 1 and any(word in pair for pair in pairs)
+        if not is_part:
+            yield word
+
+
+def speaks_of_oneself(text: str) -> bool:
+    """Whether a message is about whoever wrote it, not only for them ("tell me a joke")."""
+    return bool(re.search(r"\b(?:i|my|mine|me|myself|we|us|our|ours)\b|我|咱", _SERVICE.sub(" ", text), re.IGNORECASE))
+
+
+@cache
+def _small_talk() -> frozenset[str]:
+    text = resources.files(__package__).joinpath("small_talk.txt").read_text(encoding="utf-8")
+    return frozenset(word for one in text.split() for word in words_of(one) if word.isascii() or len(word) > 1)

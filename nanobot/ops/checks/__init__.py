@@ -1,1 +1,0 @@
-"""What `nanobot doctor` looks at: one file per thing."""

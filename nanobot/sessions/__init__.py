@@ -1,0 +1,1 @@
+"""Sessions: every word of every conversation, on disk."""
