@@ -119,15 +119,24 @@ async def users_words(bot: Bot) -> list[str | None]:
 
 async def test_a_disk_that_is_full_when_somebody_is_reminded_ends_nothing(tmp_path: Path) -> None:
     bus = FullFor(lambda name: name.endswith(":missed"))
-    async with desk(tmp_path, ScriptedLLM(says("Hello.")), bus=bus) as bot:
+    async with desk(tmp_path, ScriptedLLM(says("Hello?")), bus=bus) as bot:
         await bus.publish(said("/ask"))
         assert (await hears(bus)).text == "Shall I?"
         await bus.publish(said("hi"))
         await hears(bus)
         await bus.publish(said("yes"))
-        assert (await hears(bus)).text == "Hello."
+        assert (await hears(bus)).text == "Hello?"
         assert bus.refused == ["yes:missed"]
         assert await users_words(bot) == ["hi", "yes"]
+
+
+async def test_a_late_yes_is_told_how_to_give_it_and_no_model_reads_it(tmp_path: Path) -> None:
+    bus = MemoryBus()
+    async with desk(tmp_path, ScriptedLLM(says("Hello.")), bus=bus) as bot:
+        for words, heard in (("/ask", "Shall I?"), ("hi", "Hello."), ("yes", "/new"), ("好", "/new"), ("hi", "Hello.")):
+            await bus.publish(replace(said(words), id=new_id()))
+            assert (await hears(bus)).text.endswith(heard)
+        assert await users_words(bot) == ["hi", "hi"]
 
 
 @pytest.mark.parametrize("to_bot", [True, False])

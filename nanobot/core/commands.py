@@ -213,6 +213,8 @@ class Edits:
 # What a bare yes or no, or a number, stands for right after a command has asked.
 
 
+_QUESTION_MARKS = ("?", "？")
+
 VALID = 600.0
 """Seconds in which it can be answered; the codes that some questions have are valid for as long."""
 
@@ -225,6 +227,7 @@ class _Offer:
     made: str  # the id of the question: they sort by time
     until: float  # as Clock.monotonic
     is_newest: bool = True
+    was_asked_since: bool = False  # the bot's last words there ask something: a yes or no is one to them
 
     def is_to(self, message: InboundMessage) -> bool:
         """Whether its sender was asked this, and the message is nothing but words to the bot."""
@@ -249,10 +252,11 @@ class _Offer:
 
 
 class Offers:
-    """The newest question of a command in each conversation, as long as the bot says nothing else there.
+    """The newest question of a command in each conversation.
 
-    Other commands in between leave it open: their answers are no questions. It is answered by whoever has seen it, and
-    not after VALID.
+    Other commands in between leave it open: their answers are no questions. Once the bot has said something else, a
+    yes is told how to give it, and a no still counts, unless what was said asks something. It is answered by whoever
+    has seen it, and not after VALID.
     """
 
     def __init__(self, clock: Clock, is_underway: Callable[[str], bool], cover: Callable[[Address], None]) -> None:
@@ -277,10 +281,11 @@ class Offers:
         elif (offer := self._open.get(key)) and [offer.command] == message.text.split()[:1]:
             del self._open[key]  # it was answered in full
 
-    def lapse(self, session_key: str) -> None:
-        """The bot says something else there: a yes is one to that."""
+    def lapse(self, session_key: str, said: str = "") -> None:
+        """The bot says something else there, or has begun to: a yes does not stand for the command any more."""
         if offer := self._open.get(session_key):
-            self._open[session_key] = replace(offer, is_newest=False)
+            asks = any(mark in said for mark in _QUESTION_MARKS)
+            self._open[session_key] = replace(offer, is_newest=False, was_asked_since=asks)
 
     def read(self, message: InboundMessage, newest: str) -> InboundMessage:
         """The message with the command that its words stand for; as it is if it answers nothing.
@@ -288,7 +293,7 @@ class Offers:
         `newest` is the id of the newest question that a turn has asked there, "" if none waits.
         """
         offer = self._asked(message, newest)
-        command = offer.meant(message.text) if offer else ""
+        command = offer.meant(message.text) if offer else self._refused_late(message, newest)
         if not command:
             return message
         del self._open[message.address.session_key]
@@ -313,13 +318,28 @@ class Offers:
             return None
         return offer if offer.is_to(message) else None
 
-    def missed(self, message: InboundMessage) -> str:
-        """The command that a yes may have meant which came too late to stand for it, once; "" for all else."""
+    def _refused_late(self, message: InboundMessage, newest: str) -> str:
+        """The command of a no that answers nothing else: it does no harm, however late."""
+        offer = self._shown(message)
+        is_meant = offer and offer.answer.yes and not self._answers_other(offer, newest)
+        return offer.answer.no if offer and is_meant and leaves(message.text) else ""
+
+    def missed(self, message: InboundMessage, newest: str) -> tuple[str, bool]:
+        """The command that a yes may have meant which came too late to stand for it, ("", False) for all else.
+
+        Beside it, whether the yes can be nothing else. If it can, that is asked once.
+        """
         offer = self._shown(message)
         if offer is None or not offer.answer.yes or not consent(message.text):
-            return ""
-        del self._open[message.address.session_key]
-        return offer.answer.yes
+            return "", False
+        is_clear = not self._answers_other(offer, newest)
+        if not is_clear:
+            del self._open[message.address.session_key]
+        return offer.answer.yes, is_clear
+
+    def _answers_other(self, offer: _Offer, newest: str) -> bool:
+        """Whether a yes or no may be one to the bot's last words there, or to a newer question of a turn."""
+        return offer.was_asked_since or offer.made < newest
 
 
 # Plain words that call a command.

@@ -242,9 +242,12 @@ class Dispatcher:
         elif command is None and (typed := self._questions.answer_typed(message)):
             await self._bus.finish([message], typed.notice)
         else:
+            await self._queue(message, newest, command[0].name if command else "")
+
+    async def _queue(self, message: InboundMessage, newest: str, command: str) -> None:
+        if not await self._remind(message, newest):
             await self._hint(message)
-            await self._remind(message)
-            await self._put(message, command[0].name if command else "")
+            await self._put(message, command)
 
     async def _put(self, message: InboundMessage, command: str) -> None:
         """Let a message wait for its turn. A command is told so, and the same one twice in a row waits once."""
@@ -275,11 +278,19 @@ class Dispatcher:
             notice = self._says(message, "tools.hint")
             await self._mention(replace(notice, id=f"{message.id}:hint"))
 
-    async def _remind(self, message: InboundMessage) -> None:
-        """A yes that came too late for a command's question is not taken for done: say how to give it."""
-        if missed := self._offers.missed(message) or await self._router.asked_before(message):
+    async def _remind(self, message: InboundMessage, newest: str) -> bool:
+        """Tell how to give a yes that came too late for a command's question; True if it can have meant nothing else.
+
+        Then no model reads it, who might take it for something that is done.
+        """
+        missed, is_clear = self._offers.missed(message, newest)
+        if missed := missed or await self._router.asked_before(message):
             notice = self._says(message, "command.missed", command=missed)
+            if is_clear:
+                await self._bus.finish([message], notice)
+                return True
             await self._mention(replace(notice, id=f"{message.id}:missed", reply_to=None))
+        return False
 
     async def _mention(self, notice: OutboundMessage) -> None:
         """Say something in passing; while the disk is full it goes unsaid, and the message waits all the same."""
@@ -339,7 +350,7 @@ class Dispatcher:
         turn = work.turn = Turn(message, self._heard(message), self._bus.show, goes_on=goes_on, again=again)
         work.messages = turn.inbound  # more may join
         answer = await self._agent.run(turn, partial(self._joining, turn), lambda: self._lanes.cut(key) == "stopped")
-        self._offers.lapse(key)  # a yes is now one to this answer
+        self._offers.lapse(key, answer.text if answer else "")
         return answer
 
     async def _cut(self, work: _Work, cut: Cut | None) -> None:

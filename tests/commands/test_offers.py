@@ -109,18 +109,40 @@ def test_it_is_over_when_the_bot_has_said_something_else(offers: Offers) -> None
     assert offers.read(typed("yes"), NONE).text == "yes"
 
 
-def test_a_yes_that_comes_too_late_is_told_what_it_may_have_meant_once(offers: Offers) -> None:
+def test_a_yes_that_comes_too_late_is_told_how_to_give_it_and_answers_nothing_else(offers: Offers) -> None:
+    offers.lapse("telegram:7", "Bananas are berries.")
+    assert offers.missed(typed("no"), NONE) == ("", False)
+    assert offers.missed(replace(typed("yes"), sender=Sender("8")), NONE) == ("", False)
+    assert offers.missed(typed("yes"), NONE) == (ASKED.yes, True)
+    assert offers.missed(typed("是"), NONE) == (ASKED.yes, True)
+
+
+@pytest.mark.parametrize("said", ["Do you like bananas?", "你喜欢香蕉吗？"])
+def test_a_late_yes_may_be_one_to_what_the_bot_has_asked_since_so_that_is_told_once(offers: Offers, said: str) -> None:
+    offers.lapse("telegram:7", said)
+    assert offers.missed(typed("yes"), NONE) == (ASKED.yes, False)
+    assert offers.missed(typed("yes"), NONE) == ("", False)
+
+
+def test_a_late_yes_may_be_one_to_a_newer_question_of_a_turn(offers: Offers) -> None:
     offers.lapse("telegram:7")
-    assert offers.missed(typed("no")) == ""
-    assert offers.missed(replace(typed("yes"), sender=Sender("8"))) == ""
-    assert offers.missed(typed("yes")) == ASKED.yes
-    assert offers.missed(typed("yes")) == ""
+    assert offers.missed(typed("yes"), new_id()) == (ASKED.yes, False)
+
+
+@pytest.mark.parametrize("no", ["no", "不", "算了"])
+def test_a_late_no_still_counts_unless_it_may_answer_something_else(offers: Offers, no: str) -> None:
+    offers.lapse("telegram:7", "Do you like bananas?")
+    assert offers.read(typed(no), NONE).text == no
+    offers.lapse("telegram:7", "Bananas are berries.")
+    assert offers.read(typed(no), new_id()).text == no
+    assert offers.read(typed(no), NONE).text == ASKED.no
+    assert offers.read(typed(no), NONE).text == no
 
 
 def test_what_was_answered_in_full_is_no_question_any_more(offers: Offers) -> None:
     offers.made(typed(ASKED.yes), CommandAnswer("Forgotten."), new_id())
     assert offers.read(typed("yes"), NONE).text == "yes"
-    assert offers.missed(typed("yes")) == ""
+    assert offers.missed(typed("yes"), NONE) == ("", False)
 
 
 def test_of_two_questions_the_newer_one_is_meant(offers: Offers) -> None:
@@ -136,7 +158,7 @@ def test_it_is_over_after_a_while() -> None:
     offers.made(typed("/forget x"), ASKED, new_id())
     clock.advance(VALID)
     assert offers.read(typed("yes"), NONE).text == "yes"
-    assert offers.missed(typed("yes")) == ""
+    assert offers.missed(typed("yes"), NONE) == ("", False)
 
 
 def test_nobody_answers_what_they_have_not_seen_yet() -> None:
@@ -144,6 +166,6 @@ def test_nobody_answers_what_they_have_not_seen_yet() -> None:
     offers = fresh(underway=underway)
     offers.made(typed("/forget x"), ASKED, "q")
     assert offers.read(typed("yes"), NONE).text == "yes"
-    assert offers.missed(typed("yes")) == ""
+    assert offers.missed(typed("yes"), NONE) == ("", False)
     underway.clear()
     assert offers.read(typed("yes"), NONE).text == ASKED.yes
