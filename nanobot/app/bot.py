@@ -216,6 +216,12 @@ class Bot:
         """The language of the bot's own sentences in a conversation."""
         return self.languages.of(address.session_key)
 
+    def language_there(self, address: Address, language: Language | None) -> Language:
+        """The same for a terminal that attaches there, and may have said which language it speaks."""
+        if language:
+            self.languages.presume(address.session_key, language)
+        return self.language(address)
+
     def is_demo(self, address: Address) -> bool:
         """Whether it is the embedded model that answers, and can."""
         return self.keep.models.name_for(address.session_key) == EMBEDDED and is_installed()

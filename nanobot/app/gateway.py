@@ -206,8 +206,8 @@ class Gateway:
             id=new_id(), address=message.address, text=text, kind="notice", reply_to=message.id, failed=True
         )
 
-    def _welcome(self, address: Address) -> Welcome:
-        language = self._bot.language(address)
+    def _welcome(self, address: Address, speaks: Language | None) -> Welcome:
+        language = self._bot.language_there(address, speaks)
         commands = [(command.name, command.help(language)) for command in self._bot.commands]
         models = list(self._bot.keep.models.names)
         return Welcome(self._bot.greeting(address), self._bot.is_demo(address), language, commands, models)

@@ -250,8 +250,8 @@ class App:
         text = say(sentence, self.language(address), **values)
         await channel.send(OutboundMessage(id=new_id(), address=address, text=text, kind="notice"))
 
-    def _welcome(self, address: Address) -> Welcome:
-        language, models = self.language(address), list(self.models)
+    def _welcome(self, address: Address, speaks: Language | None) -> Welcome:
+        language, models = self._bot.language_there(address, speaks), list(self.models)
         menu = list(self.menu(address))
         return Welcome(self.greeting(address), self.is_demo(address), language, menu, models, is_gateway=False)
 

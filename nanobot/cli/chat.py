@@ -124,6 +124,7 @@ class _Server:
         self._wire: SocketWire | None = None
         self._tries = 0  # to take the workspace
         self._bot: App | Joined | None = None  # who serves at the moment
+        self._language: Language = language_here(config.language)  # of this terminal, then of its conversation
 
     async def open(self, owed: "Sequence[str]" = ()) -> "App | Joined":
         """Raises WorkspaceError if the gateway cannot be talked to."""
@@ -133,15 +134,16 @@ class _Server:
         try:
             return await self._join(owed)
         except NoGatewayError:
-            return build(self._config, self.home, language_here(self._config.language))
+            return build(self._config, self.home, self._language)
 
     async def _join(self, owed: "Sequence[str]") -> "Joined":
         from nanobot import __version__
         from nanobot.channels.socket.client import Joined
+        from nanobot.channels.socket.server import speaks
         from nanobot.ops.socket import connected
         from nanobot.workspace import Workspace
 
-        args = [self.address.chat, *self._words, *owed]
+        args = [self.address.chat, *self._words, speaks(self._language), *owed]
         wire = await connected(Workspace(self._config.workspace), __version__, "attach", args)
         try:
             joined = await Joined.join(wire)
@@ -213,6 +215,7 @@ class _Server:
         from nanobot.i18n import say
 
         language, waited, told = last.language(self.address), 0.0, 0.0
+        self._language = language
         while await steady.pause(_PAUSE if waited else 0):
             try:
                 bot = await (self._join(steady.owed) if steady.is_durable else self.open(steady.owed))

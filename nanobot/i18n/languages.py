@@ -41,9 +41,16 @@ class Languages:
         self._setting = setting
         self._default = default
         self._spoken: dict[str, Language] = {}
+        self._presumed: dict[str, Language] = {}
 
     def of(self, session_key: str) -> Language:
-        return self._spoken.get(session_key, self._default) if self._setting == "auto" else self._setting
+        if self._setting != "auto":
+            return self._setting
+        return self._spoken.get(session_key) or self._presumed.get(session_key, self._default)
+
+    def presume(self, session_key: str, language: Language) -> None:
+        """Speak this language in a session until its person has written something that tells theirs."""
+        self._presumed[session_key] = language
 
     def hear(self, session_key: str, text: str) -> None:
         """Learn from what a person wrote; commands, code, names and pastes teach nothing."""

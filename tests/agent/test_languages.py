@@ -58,3 +58,15 @@ def test_a_sentence_of_somebody_is_answered_in_its_language(text: str, language:
     languages = Languages("auto", "en" if language == "zh" else "zh")
     languages.hear("cli:default", text)
     assert languages.of("cli:default") == language
+
+
+def test_a_terminal_is_answered_in_its_language_until_its_person_has_written_a_sentence() -> None:
+    languages = Languages("auto", "en")
+    languages.presume("cli:default", "zh")
+    assert (languages.of("cli:default"), languages.of("cli:other")) == ("zh", "en")
+    languages.hear("cli:default", "What is the weather like?")
+    languages.presume("cli:default", "zh")
+    assert languages.of("cli:default") == "en"
+    chosen = Languages("en", "en")
+    chosen.presume("cli:default", "zh")
+    assert chosen.of("cli:default") == "en"

@@ -24,6 +24,7 @@ from nanobot.channels.socket.server import (
     TerminalServer,
     TurnShown,
     Welcome,
+    speaks,
 )
 from nanobot.channels.terminal.dialogue import Dialogue
 from nanobot.channels.terminal.oneshot import OneShot
@@ -94,7 +95,7 @@ class TerminalsEnd:
 class Scene:
     def __init__(self, spool: Spool) -> None:
         self.spool = spool
-        self.desk = TerminalServer(spool, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
+        self.desk = TerminalServer(spool, lambda *_: Welcome("hello", False, "en", []), lambda _: "en")
 
     @asynccontextmanager
     async def attached(self, *words: str) -> AsyncIterator[FakeWire]:
@@ -172,7 +173,7 @@ async def test_what_is_said_is_taken_by_the_bus_as_the_owner_s(scene: Scene) -> 
 
 
 async def test_while_the_gateway_ends_nothing_is_taken(scene: Scene) -> None:
-    desk = TerminalServer(scene.spool, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
+    desk = TerminalServer(scene.spool, lambda *_: Welcome("hello", False, "en", []), lambda _: "en")
     wire = FakeWire()
     task = asyncio.create_task(desk.attach(["default"], wire))
     await wire.next()
@@ -340,7 +341,7 @@ async def joined_to(desk: TerminalServer, disk: FullDisk, steady: SteadyChannel)
 
 
 async def test_what_cannot_be_put_down_is_told_and_the_prompt_is_free_again() -> None:
-    desk = TerminalServer(None, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
+    desk = TerminalServer(None, lambda *_: Welcome("hello", False, "en", []), lambda _: "en")
     disk, lines = FullDisk(), Lines()
     steady = SteadyChannel(lines)
     steady.is_durable = True
@@ -355,7 +356,7 @@ async def test_what_cannot_be_put_down_is_told_and_the_prompt_is_free_again() ->
 
 
 async def test_an_answer_that_cannot_be_put_down_is_asked_for_again() -> None:
-    desk = TerminalServer(None, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
+    desk = TerminalServer(None, lambda *_: Welcome("hello", False, "en", []), lambda _: "en")
     disk, lines = FullDisk(), Lines()
     async with joined_to(desk, disk, SteadyChannel(lines)):
         desk.pass_on(OutboundMessage(id="q", address=HERE, text="May I?", kind="question", buttons=CHOICES))
@@ -370,9 +371,27 @@ async def test_an_answer_that_cannot_be_put_down_is_asked_for_again() -> None:
 
 
 async def test_one_question_that_cannot_be_put_down_ends_with_the_reason() -> None:
-    desk = TerminalServer(None, lambda _: Welcome("hello", False, "en", []), lambda _: "en")
+    desk = TerminalServer(None, lambda *_: Welcome("hello", False, "en", []), lambda _: "en")
     disk, lines = FullDisk(), Lines()
     async with joined_to(desk, disk, SteadyChannel(lines, is_once=True)) as running:
         lines.say("what is it?")
         with pytest.raises(NotTakenError, match="no space is left on the disk"):
             await running
+
+
+async def test_a_terminal_says_its_language_and_a_script_changes_nobodys(tmp_path: Path) -> None:
+    told = list[str | None]()
+
+    def welcome(_: Address, language: str | None) -> Welcome:
+        told.append(language)
+        return Welcome("hello", False, "en", [])
+
+    async with Spool(tmp_path / "spool.db", FakeClock()) as spool:
+        scene = Scene(spool)
+        scene.desk = TerminalServer(spool, welcome, lambda _: "en")
+        async with scene.attached("default", speaks("zh")), scene.attached("default", ONCE, speaks("en")):
+            pass
+        async with scene.attached("default", ONCE, speaks("en")):
+            pass
+
+    assert told == ["zh", None, "en"]

@@ -87,6 +87,14 @@ async def test_a_question_is_answered_by_the_gateway_and_it_is_asked_how_it_is(
     assert not state_of(private_home).socket.exists()
 
 
+async def test_who_joins_in_another_language_is_told_everything_in_it(model: FakeOpenAI, private_home: Path) -> None:
+    configure(private_home, model.base_url, telegram=NOBODY, language="auto")
+    async with GatewayProcess(private_home):
+        for language, sentence in (("zh_CN.UTF-8", "我不认识命令"), ("C.UTF-8", "I do not know the command")):
+            asked = await nanobot(private_home, "chat", "-m", "/nothing", env={"LANG": language, "LC_ALL": ""})
+            assert sentence in asked.out + asked.err
+
+
 async def test_health_is_for_machines_and_holds_no_secrets(model: FakeOpenAI, private_home: Path) -> None:
     async with GatewayProcess(private_home) as gateway, aiohttp.ClientSession() as client:
         await gateway.says("^telegram: down")

@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, get_args
 
 import msgspec
 
@@ -115,6 +115,13 @@ Recover = Callable[[Address, Sequence[str]], Awaitable[None]]
 ONCE = "once"
 """What somebody says who attaches for one question: they see what concerns it, and nothing else."""
 
+_SPEAKS = {f"language:{language}": language for language in get_args(Language)}
+
+
+def speaks(language: Language) -> str:
+    """What a terminal says of its language when it attaches."""
+    return f"language:{language}"
+
 
 class TerminalServer:
     """The channel of all conversations in terminals, whether one is attached to them or not.
@@ -128,14 +135,14 @@ class TerminalServer:
     def __init__(
         self,
         outbox: Outbox | None,
-        welcome: Callable[[Address], Welcome],
+        welcome: Callable[[Address, Language | None], Welcome],
         language: Callable[[Address], Language],
         recover: Recover | None = None,
     ) -> None:
         """
         Args:
             outbox: what waits to be shown; None where nothing waits, and all is passed on.
-            welcome: what a terminal is told first.
+            welcome: what a terminal is told first; it may have said which language it speaks.
             language: the one spoken at an address.
             recover: called for each terminal that came, with the ids of what it is about to say again.
         """
@@ -177,29 +184,35 @@ class TerminalServer:
     async def attach(self, args: Sequence[str], wire: FrameWire) -> None:
         """Serve a terminal until it leaves.
 
-        The words are the conversation's name, for one question ONCE, and the ids of what it will say again.
+        The words are the conversation's name, for one question ONCE, its language, and the ids of what it will say
+        again.
         """
         address = at(args[0] if args else "default")
         terminal = _Attached(wire, address, is_once=ONCE in args[1:], joined_in=self._running.get(address))
-        wire.write(self._welcome(address))
+        is_disturbed = terminal.is_once and self.is_watched(address)  # a script does not change what others read
+        language = None if is_disturbed else next((_SPEAKS[word] for word in args if word in _SPEAKS), None)
+        wire.write(self._welcome(address, language))
         self._attached.append(terminal)
         self._begin_to_show(terminal)
         try:
             if self._recover and not terminal.joined_in:
-                await self._recover(address, args[1:])
+                await self._recover(address, [word for word in args[1:] if word not in _SPEAKS])
             while frame := await wire.read(FROM_TERMINAL):
-                if isinstance(frame, Say):
-                    wire.write(await self._said(frame, terminal))
-                elif isinstance(frame, MessageShown):
-                    await self._shown(frame.id)
-                elif isinstance(frame, SessionSwitched):
-                    self._move(terminal, at(frame.chat))
-                    if self._recover and not terminal.joined_in:
-                        await self._recover(terminal.address, ())
+                await self._take(frame, terminal, wire)
         finally:
             self._attached.remove(terminal)
             if not terminal.is_once:  # it may have left before it showed what the others were not sent
                 self._send_waiting(terminal.address, self._attached)
+
+    async def _take(self, frame: FromTerminal, terminal: "_Attached", wire: FrameWire) -> None:
+        if isinstance(frame, Say):
+            wire.write(await self._said(frame, terminal))
+        elif isinstance(frame, MessageShown):
+            await self._shown(frame.id)
+        else:
+            self._move(terminal, at(frame.chat))
+            if self._recover and not terminal.joined_in:
+                await self._recover(terminal.address, ())
 
     def _move(self, terminal: "_Attached", address: Address) -> None:
         """The terminal goes on with another conversation; what waits there is shown in it."""
