@@ -140,6 +140,7 @@ class App:
                 async def publish(message: InboundMessage) -> None:
                     own.said(message)
                     await self._bus.publish(message)
+                    self._desk.repeat(message, own)
 
                 works = (
                     self._bot.dispatcher.run(),

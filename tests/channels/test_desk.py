@@ -192,6 +192,9 @@ async def test_one_question_sees_its_own_turn_only_if_a_terminal_watches_the_res
             scene.spool.show(Progress(address=HERE, turn=turn, kind="started", text=began))
             scene.spool.show(Progress(address=HERE, turn=turn, kind="ended"))
         await scene.says("a", "To the terminal.", reply_to="cli:default:0")
+        asked = await terminal.next()
+        assert isinstance(asked, TurnShown)
+        assert asked.progress.text == "In another terminal: what time is it?"
         for _ in range(4):
             assert isinstance(await terminal.next(), TurnShown)
         assert await terminal.next_text() == "To the terminal."

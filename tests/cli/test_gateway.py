@@ -6,6 +6,7 @@ import os
 import signal
 import stat
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import aiohttp
@@ -254,6 +255,29 @@ async def test_two_terminals_talk_at_once_and_leave_when_the_gateway_has_ended(
                 pane.press("C-d")
                 screen = await asyncio.to_thread(pane.wait_for, r"^\[exit 0\]\nicanon\necho")
                 assert "Traceback" not in screen
+
+
+@needs_tmux
+@pytest.mark.parametrize("has_gateway", [True, False])
+async def test_what_is_said_in_one_terminal_is_seen_in_the_other(
+    model: FakeOpenAI, private_home: Path, has_gateway: bool
+) -> None:
+    model.otherwise = lambda body: say(f"You said {body['messages'][-1]['content'].split()[-1]}.")
+    async with GatewayProcess(private_home) if has_gateway else nullcontext():
+        with chat_in_tmux(private_home) as one:
+            await asyncio.to_thread(one.wait_for, r"^>$")
+            with chat_in_tmux(private_home) as two:
+                await asyncio.to_thread(two.wait_for, r"^>$")
+                for here, there, word in ((one, two, "apple"), (two, one, "pear")):
+                    here.say(word)
+                    said, answer = f"In another terminal: {word}", rf"You said {word}\."
+                    await asyncio.to_thread(there.wait_for, rf"^{said}(.|\n)*^{answer}")
+                    await asyncio.to_thread(here.wait_for, rf"^{answer}")
+                    assert said not in here.screen()
+                asked = await nanobot(private_home, "chat", "-m", "plum")
+                assert asked.out == "You said plum.\n"
+                for pane in (one, two):
+                    await asyncio.to_thread(pane.wait_for, r"^In another terminal: plum(.|\n)*^You said plum\.")
 
 
 @needs_tmux

@@ -260,13 +260,25 @@ class TerminalServer:
     async def _said(self, frame: Say, terminal: "_Attached") -> Taken | MessageRefused:
         if self._publish is None:
             return MessageRefused(frame.id, say("gateway.ending", self._language(terminal.address)))
+        message = terminal.says(frame)
         try:
-            await self._publish(terminal.says(frame))
+            await self._publish(message)
         except NanobotError as error:
             log.warning("%s: a message was not taken: %s", terminal.address.session_key, error)
             text = say("gateway.not_taken", self._language(terminal.address), reason=str(error).rstrip("."))
             return MessageRefused(frame.id, text, for_good=True)
+        self.repeat(message, terminal.wire)
         return Taken(frame.id)
+
+    def repeat(self, message: InboundMessage, said_at: FrameWire) -> None:
+        """Show what was said at one terminal to the others in the conversation, who see its answer, too."""
+        if message.answers is not None or message.again:
+            return
+        text = say("terminal.said_elsewhere", self._language(message.address), text=message.text)
+        told = Progress(address=message.address, turn="", kind="notice", text=text)
+        for terminal in self._attached:
+            if terminal.address == message.address and terminal.wire is not said_at and not terminal.is_once:
+                terminal.wire.write(TurnShown(told))
 
     async def _shown(self, message_id: str) -> None:
         for address, waiting in list(self._waiting.items()):
