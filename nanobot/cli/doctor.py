@@ -295,7 +295,11 @@ def _look_at_config(args: argparse.Namespace, path: "Path", loaded: "Loaded | Co
         yield ok("doctor.config_none", path=path)
         return
     yield ok("doctor.config_ok", path=path)
-    told = tuple(f"models.{name}." for name in _in_use(args, loaded))  # with the model, and what follows from it
+    told = (
+        "telegram.token",
+        "discord.token",
+        *(f"models.{name}." for name in _in_use(args, loaded)),
+    )  # with their rows
     if unset := [key for key in unset_variables(loaded.root) if not key.startswith(told)]:
         yield warning("doctor.config_unset", keys=", ".join(unset))
     yield from _look_at_idle_keys(loaded)

@@ -134,7 +134,9 @@ def _choice(choice: HistoryChoice, asking: HistoryRequester) -> CommandAnswer:
         for entry in choice.entries
     ]
     leave = asking.command("restore", "no")
-    text = "\n".join([asking.say("which_version", restore=asking.command("restore")), *rows])
+    text = "\n".join(
+        [asking.say("which_version", restore=asking.command("restore"), number=_id(choice.entries[0])), *rows]
+    )
     return CommandAnswer(text, [*buttons, Button(asking.say("leave"), leave)], no=leave)
 
 
@@ -148,7 +150,8 @@ def _log(log: HistoryLog, asking: HistoryRequester) -> Iterator[str]:
     if log.is_cut:
         yield f"- {asking.say('older', log=asking.command('log'), count=MOST_LISTED)}"
     yield ""  # else it belongs to the last of them
-    yield asking.say("log_more", log=asking.command("log"), undo=asking.command("undo"))
+    newest = _id(log.entries[0])
+    yield asking.say("log_more", log=asking.command("log"), undo=asking.command("undo"), number=newest)
 
 
 def _listed(entry: TimelineEntry, asking: HistoryRequester) -> Iterator[str]:

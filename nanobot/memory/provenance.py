@@ -12,9 +12,8 @@ from nanobot.errors import StoreError
 from nanobot.memory import changes as commits
 from nanobot.memory.changes import Operation
 from nanobot.memory.facts import bare, compared, lines_brought
-from nanobot.memory.history import TimelineEntry, entry_of, owned
+from nanobot.memory.history import TimelineEntry, entry_of, is_of, owned, within
 from nanobot.memory.markdown import facts_of, lines_of
-from nanobot.memory.scopes import Places
 from nanobot.messages import QuotedHow, Sender
 from nanobot.nlp.words import content_words
 from nanobot.ports import Episode, Episodes, FileDiff, SessionStore, VersionStore
@@ -200,12 +199,16 @@ class Provenance:
         self._witnesses = witnesses
 
     async def find(self, words: str, scope: Scope) -> Sequence[MemoryLine]:
-        """The lines that fit best, several if they fit alike; `words` may be a line's name. Raises VersionError."""
-        is_own = owned(scope)
-        files = await self._versions.files(Places(scope).within)
-        lines = list(_lines({path: data for path, data in files.items() if is_own(path)}))
+        """The lines that fit best, several if they fit alike; `words` may be a line's name. Raises VersionError.
+
+        What is remembered comes first; then the other files of the prompt: AGENTS.md, TOOLS.md, skills.
+        """
+        is_memory = owned(scope)
+        files = await self._versions.files(within(scope))
+        of_scope = {path: data for path, data in files.items() if path.endswith(".md") and is_of(scope, path)}
+        lines = list(_lines(of_scope))
         exact = [line for line in lines if words.strip() == line.name or compared(words) == compared(line.text)]
-        return exact[:1] or _best(lines, words)
+        return exact[:1] or _best([line for line in lines if is_memory(line.path)], words) or _best(lines, words)
 
     async def why(self, line: MemoryLine, scope: Scope) -> Why:
         """What is known about a line. Raises VersionError and StoreError."""

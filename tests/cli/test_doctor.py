@@ -608,6 +608,15 @@ def test_a_refused_token_is_a_problem_with_the_way_out_of_that_platform(
     assert BOT not in told.out + told.err
 
 
+def test_a_token_whose_variable_is_not_set_is_told_once(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "config.yaml").write_text('telegram: {token: "${NO_TOKEN_HERE}", owners: [1]}\n', encoding="utf-8")
+    main(["doctor"])
+    told = capsys.readouterr().out
+    assert told.count("not set in this terminal") == 1
+    assert "[warning] Telegram: The variable that holds the token is not set" in told
+
+
 def test_a_platform_that_cannot_be_reached_is_told_without_its_address_with_the_token(
     home: Path, serve: Serve, capsys: pytest.CaptureFixture[str]
 ) -> None:

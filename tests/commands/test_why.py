@@ -297,3 +297,18 @@ async def test_the_name_of_a_file_that_was_sent_cannot_pass_for_more_lines(ada: 
     await ada.shelves.of(ADA.scope).facts.remember("the safe stands open", ChangeRequest("telegram:1", ADA, turn="t1"))
 
     assert "\nBob" not in await ada.says("/why safe")
+
+
+async def test_a_line_of_another_file_of_the_prompt_is_found_where_memory_says_nothing_of_it(ada: Historian) -> None:
+    for name, line in (
+        ("AGENTS.md", "- End each letter with a rhyme."),
+        ("TOOLS.md", "- Use metric units for recipes."),
+    ):
+        (ada.bedroom.root / name).write_text(f"# {name}\n\n{line}\n", encoding="utf-8")
+
+    assert '"End each letter with a rhyme." stands in AGENTS.md.' in await ada.says("/why rhyme")
+    assert '"Use metric units for recipes." stands in TOOLS.md.' in await ada.says("/why recipes")
+
+    await ada.bedroom.happened("my poems must rhyme", facts=["Ada's poems must rhyme"])
+    await ada.bedroom.sleep(keen)
+    assert "stands in memory/MEMORY.md." in await ada.says("/why rhyme")
