@@ -9,11 +9,13 @@ from itertools import combinations
 from pathlib import PurePosixPath
 from typing import Literal
 
+from nanobot.authority import Origin
 from nanobot.memory.changes import parse
 from nanobot.memory.facts import bare, compared
 from nanobot.memory.history import Ages
 from nanobot.memory.markdown import facts_of
 from nanobot.nlp.secrets import refusal
+from nanobot.nlp.wishes import reads_like_a_directive
 from nanobot.nlp.words import content_words, difference, overlap
 from nanobot.ports import Version
 from nanobot.workspace import is_note, scope_of
@@ -70,7 +72,7 @@ def _seen(scope: str, other: str, canaries: Sequence[str], prompt: str, search: 
 # How memory is doing: lines that a person should look at.
 
 
-AilmentKind = Literal["duplicate", "contradiction", "stale", "unsourced", "oversized", "secret"]
+AilmentKind = Literal["duplicate", "contradiction", "stale", "unsourced", "oversized", "secret", "directive", "foreign"]
 
 _SAME = 0.9
 _ALIKE = 0.6
@@ -78,6 +80,11 @@ _ALIKE = 0.6
 
 _TELLING = ("number", "date", "negation")
 """Differences that make a contradiction of it; two names are often two things."""
+
+_OWN = (None, Origin.OWNER, Origin.PERSON)
+"""Whose words a version rests on that no stranger, page or tool had a part in; Dream, which names none, takes others'
+words from nobody.
+"""
 
 _CALLED = re.compile(
     r"(?P<what>(?:my|our|your|his|her|their|the|\w+['\u2019]s)\s[^.!?;:]{2,60}?)(?:['\u2019]s name)?"
@@ -143,7 +150,7 @@ def examine(files: Mapping[str, bytes], past: MemoryHistory, norms: Norms, now: 
     by_scope: defaultdict[str, list[HealthLine]] = defaultdict(list)
     for path, said in lines.items():
         by_scope[scope_of(PurePosixPath(path))] += said
-    sourced, ages = _sourced(past), Ages(past.versions)
+    sourced, vouched, ages = _sourced(past), _sourced(past, only_own=True), Ages(past.versions)
     for said in by_scope.values():
         yield from (ailment for line in said for ailment in _secret(line))
         open_lines = [line for line in said if not refusal(line.text)]  # a secret is not shown again
@@ -151,8 +158,8 @@ def examine(files: Mapping[str, bytes], past: MemoryHistory, norms: Norms, now: 
         for line in open_lines:
             yield from _old(line, ages, norms, now)
             known = {(line.path, compared(line.text)), (line.path, "")}
-            if past.versions and not known & sourced:
-                yield Ailment("unsourced", line)
+            if past.versions and not known & vouched:
+                yield Ailment(_source_of(line, is_known=bool(known & sourced)), line)
 
 
 def _lines(path: str, data: bytes) -> list[HealthLine]:
@@ -221,11 +228,23 @@ def _neighbours(lines: Sequence[HealthLine]) -> Iterable[tuple[HealthLine, Healt
     return [(lines[one], lines[other]) for one, other in sorted(pairs)]
 
 
-def _sourced(past: MemoryHistory) -> set[tuple[str, str]]:
-    """The lines of which a version says what they rest on. What people wrote by hand, they know themselves."""
+def _source_of(line: HealthLine, *, is_known: bool) -> AilmentKind:
+    """What to say of a line that nobody whose memory it is has said or agreed to."""
+    if reads_like_a_directive(line.text):
+        return "directive"
+    return "foreign" if is_known else "unsourced"
+
+
+def _sourced(past: MemoryHistory, *, only_own: bool = False) -> set[tuple[str, str]]:
+    """The lines of which a version says what they rest on. What people wrote by hand, they know themselves.
+
+    With `only_own`: on words of theirs, or on their yes.
+    """
     found = {(path, compared(line)) for path, lines in past.by_hand.items() for line in lines}
     for version in past.versions:
         commit = parse(version.message)
+        if only_own and commit and commit.origin not in _OWN and not commit.agreed:
+            continue
         for operation in commit.operations if commit else ():
             if operation.messages and operation.verb in ("write", "merge"):
                 found.add((operation.file, ""))
