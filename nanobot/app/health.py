@@ -25,7 +25,7 @@ from nanobot.ports import DreamRecord, ModelInfo, SummaryFailure, VersionStore, 
 from nanobot.schedule.scheduler import SystemClock
 from nanobot.sessions.store import SessionManager
 from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmatter
-from nanobot.store.state import DreamFiles
+from nanobot.store.state import DreamFiles, ProposalsFile
 from nanobot.workspace import Workspace, is_remembered, scope_of
 
 # What `nanobot doctor` looks at of how memory is kept; reads beside a gateway that runs, and changes nothing.
@@ -35,7 +35,8 @@ from nanobot.workspace import Workspace, is_remembered, scope_of
 class Upkeep:
     """How the history is and what git said of it, the lines of episodes that cannot be read, Dream, forgetting.
 
-    `owed` conversations wait for a summary; the last try was `failed_summary`, if its kind is not "".
+    `owed` conversations wait for a summary; the last try was `failed_summary`, if its kind is not "". `proposed` are
+    the times (RFC 3339) of the changes that wait for a yes.
     """
 
     history: Kept
@@ -45,6 +46,7 @@ class Upkeep:
     is_forgetting: bool
     failed_summary: SummaryFailure
     owed: int
+    proposed: Sequence[str]
 
 
 async def look_at_upkeep(workspace: Workspace) -> Upkeep:
@@ -59,6 +61,7 @@ async def look_at_upkeep(workspace: Workspace) -> Upkeep:
         is_forgetting=workspace.forgetting.exists(),
         failed_summary=failed,
         owed=len(await SessionManager(workspace).owed()) if failed.kind else 0,
+        proposed=sorted(each.at for each in await ProposalsFile(workspace.proposals).read()),
     )
 
 

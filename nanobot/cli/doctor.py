@@ -386,6 +386,8 @@ def _look_at_memory(workspace: "Path", language: "Language") -> "Iterator[Findin
             at, reason = seen.failed_summary.at[:16].replace("T", " "), cause(seen.failed_summary.kind, language)
             yield warning("consolidation.waits", count=seen.owed, at=at, reason=reason)
         yield from doctor.memory_upkeep(seen.bad_lines, space.history, seen.dream, is_forgetting=seen.is_forgetting)
+        if seen.proposed:
+            yield warning("doctor.proposals", count=len(seen.proposed), at=seen.proposed[0][:10])
 
 
 def _look_at_model(args: argparse.Namespace, loaded: "Loaded | ConfigError") -> "Iterator[Finding]":

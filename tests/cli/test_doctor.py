@@ -1,5 +1,6 @@
 """`nanobot doctor` sees what is wrong, says what to do, and gives no secret away."""
 
+import asyncio
 import errno
 import json
 import os
@@ -20,6 +21,8 @@ from nanobot.errors import StoreError
 from nanobot.models.local import try_weights
 from nanobot.ops import doctor, doctor_models
 from nanobot.ops.doctor import Check, Finding, Verdict, examine, ok
+from nanobot.ports import Edit, ProposedChange
+from nanobot.store.state import ProposalsFile
 from nanobot.store.template import template_folder
 from nanobot.transcript import SessionInfo
 from nanobot.workspace import Workspace, make_private
@@ -547,6 +550,17 @@ def test_the_bots_character_is_no_line_of_memory(private_home: Path, capsys: pyt
     assert main(["doctor", "memory"]) == 0
 
     assert "1 line of memory, and nothing that you need to look at." in capsys.readouterr().out
+
+
+def test_what_waits_for_a_yes_is_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    waiting = ProposalsFile(Workspace(home / "workspace").proposals)
+    times = {"A234": "2026-11-30T08:00:00Z", "B234": "2026-11-29T08:00:00Z"}
+    edits = {"USER.md": Edit(b"before", b"after")}
+    changes = [ProposedChange(id=name, scope="owner", edits=edits, at=at) for name, at in times.items()]
+    asyncio.run(waiting.change(lambda _: changes))
+    main(["doctor"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "2 changes of memory wait for a yes, the oldest since 2026-11-29. In the conversation, /proposals" in told
 
 
 def test_how_memory_is_kept_is_looked_at(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
