@@ -1,8 +1,8 @@
 """What `nanobot doctor` looks at of memory; reads beside a gateway that runs, and changes nothing."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import PurePosixPath
 
@@ -12,16 +12,30 @@ from nanobot.core.prompt import Budgets, ContextBuilder, Skills
 from nanobot.errors import VersionError
 from nanobot.memory.changes import WithoutIndex, by_hand
 from nanobot.memory.dream.operations import DreamLimits
-from nanobot.memory.episodes.history_file import bad_lines
+from nanobot.memory.episodes.history_file import EpisodeStore, bad_lines
 from nanobot.memory.facts import facts_in, lines_brought
-from nanobot.memory.health import Ailment, Leak, MemoryHistory, Norms, Search, examine, leaks
+from nanobot.memory.health import (
+    Ailment,
+    HealthLine,
+    Leak,
+    MemoryHistory,
+    Norms,
+    Search,
+    examine,
+    instructions,
+    leaks,
+    shown_lines,
+)
+from nanobot.memory.proposals import is_waiting
+from nanobot.memory.provenance import MemoryLine, MessageLookup, Provenance
 from nanobot.memory.recall.index.reader import SqliteRecallIndex
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.scopes import MemoryRegistry
 from nanobot.memory.tombstones import FOLDER
 from nanobot.memory.versions.store import GitVersions
+from nanobot.nlp.secrets import refusal
 from nanobot.ops.doctor import Kept
-from nanobot.ports import DreamRecord, ModelInfo, SummaryFailure, VersionStore, Within
+from nanobot.ports import DreamRecord, ModelInfo, ProposedChange, SummaryFailure, VersionStore, Within
 from nanobot.schedule.scheduler import SystemClock
 from nanobot.sessions.store import SessionManager
 from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmatter
@@ -35,8 +49,8 @@ from nanobot.workspace import Workspace, is_remembered, scope_of
 class Upkeep:
     """How the history is and what git said of it, the lines of episodes that cannot be read, Dream, forgetting.
 
-    `owed` conversations wait for a summary; the last try was `failed_summary`, if its kind is not "". `proposed` are
-    the times (RFC 3339) of the changes that wait for a yes.
+    `owed` conversations wait for a summary; the last try was `failed_summary`, if its kind is not "". `proposals` wait
+    for a yes.
     """
 
     history: Kept
@@ -46,13 +60,14 @@ class Upkeep:
     is_forgetting: bool
     failed_summary: SummaryFailure
     owed: int
-    proposed: Sequence[str]
+    proposals: Sequence[ProposedChange]
 
 
 async def look_at_upkeep(workspace: Workspace) -> Upkeep:
     """Raises StoreError."""
     (history, detail), book = await _history(workspace), DreamFiles(workspace)
     failed = await book.summary_failure()
+    now = SystemClock().now()
     return Upkeep(
         history,
         detail,
@@ -61,7 +76,7 @@ async def look_at_upkeep(workspace: Workspace) -> Upkeep:
         is_forgetting=workspace.forgetting.exists(),
         failed_summary=failed,
         owed=len(await SessionManager(workspace).owed()) if failed.kind else 0,
-        proposed=sorted(each.at for each in await ProposalsFile(workspace.proposals).read()),
+        proposals=[one for one in await ProposalsFile(workspace.proposals).read() if is_waiting(one, now)],
     )
 
 
@@ -81,6 +96,7 @@ async def _history(workspace: Workspace) -> tuple[Kept, str]:
 _ANY = ModelInfo("doctor", "any", 1_000_000, 1000)
 _HITS = 5
 _WRITTEN = ("note", "memory")
+_UNSAID = ("directive", "foreign")
 
 
 @dataclass(frozen=True)
@@ -103,11 +119,46 @@ async def look_at_memory(config: Config) -> Looked:
         DreamLimits().stale_days,
         {"MEMORY.md": budget.memory, "USER.md": budget.user, "SOUL.md": budget.soul, "note": DreamLimits().note},
     )
-    ailments = list(examine(files, await _past(versions, files), norms, clock.now()))
+    found = examine(files, await _past(versions, files), norms, clock.now())
+    ailments = [ailment async for ailment in _heard(found, workspace, versions, files)]
     own = {path: data for path, data in files.items() if path != workspace.soul.name}  # that is for everybody
     with _searching(workspace, clock.now()) as search:
         seen = list(leaks(_by_scope(own), _prompts(config, workspace, _by_scope(own)), search))
     return Looked(ailments, seen, sum(len(facts_in(data)) for data in own.values()), len(_by_scope(own)))
+
+
+async def _heard(
+    found: Iterable[Ailment], workspace: Workspace, versions: VersionStore, files: Mapping[str, bytes]
+) -> AsyncIterator[Ailment]:
+    """What was found, without lines that somebody whose memory it is has said after all, and with those that read like
+    instructions and that nobody has: both are looked up in the conversations. Raises StoreError.
+    """
+    provenance = Provenance(versions, MessageLookup(EpisodeStore(workspace), SessionManager(workspace)))
+    ailments, lines = list(found), {f"{line.path}:{number}": line for number, line in shown_lines(files)}
+    places = {one.line.place for one in ailments if one.kind == "directive"}
+    ailments += [
+        Ailment("directive", HealthLine(line.path, number, line.text))
+        for number, line in instructions(files)
+        if f"{line.path}:{number}" not in places and not refusal(line.text)  # a secret is not shown
+    ]
+    unsaid = {
+        one.line.place for one in ailments if one.kind in _UNSAID and not await _is_theirs(provenance, lines, one)
+    }
+    directives = {one.line.place for one in ailments if one.kind == "directive"} & unsaid
+    for one in ailments:
+        if one.kind in _UNSAID:
+            if one.line.place in unsaid:
+                yield replace(one, detail=lines[one.line.place].name)
+        elif one.kind != "unsourced" or one.line.place not in directives:
+            yield one
+
+
+async def _is_theirs(provenance: Provenance, lines: Mapping[str, MemoryLine], ailment: Ailment) -> bool:
+    line = lines[ailment.line.place]
+    try:
+        return await provenance.is_theirs(line, Scope(scope_of(PurePosixPath(line.path))))
+    except VersionError:  # without a history nobody knows who said what
+        return True
 
 
 def _by_scope(files: Mapping[str, bytes]) -> Mapping[str, Sequence[str]]:

@@ -372,6 +372,7 @@ def _look_at_memory(workspace: "Path", language: "Language") -> "Iterator[Findin
     import asyncio
 
     from nanobot.app.health import look_at_upkeep
+    from nanobot.authority import Scope
     from nanobot.memory.episodes.retries import cause
     from nanobot.ops import doctor
     from nanobot.ops.doctor import warning
@@ -385,9 +386,11 @@ def _look_at_memory(workspace: "Path", language: "Language") -> "Iterator[Findin
         if seen.failed_summary.kind and seen.owed:
             at, reason = seen.failed_summary.at[:16].replace("T", " "), cause(seen.failed_summary.kind, language)
             yield warning("consolidation.waits", count=seen.owed, at=at, reason=reason)
+        yield from doctor.memory_proposals(
+            [one.at for one in seen.proposals if Scope(one.scope).is_owner],
+            [one.at for one in seen.proposals if not Scope(one.scope).is_owner],
+        )
         yield from doctor.memory_upkeep(seen.bad_lines, space.history, seen.dream, is_forgetting=seen.is_forgetting)
-        if seen.proposed:
-            yield warning("doctor.proposals", count=len(seen.proposed), at=seen.proposed[0][:10])
 
 
 def _look_at_model(args: argparse.Namespace, loaded: "Loaded | ConfigError") -> "Iterator[Finding]":

@@ -1,23 +1,28 @@
 """Health of memory: lines that a person should look at, and whether a scope is seen from another."""
 
 import re
+import tomllib
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache
+from importlib import resources
 from itertools import combinations
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Any, Literal
 
 from nanobot.authority import Origin
 from nanobot.memory.changes import parse
-from nanobot.memory.facts import bare, compared
+from nanobot.memory.facts import bare, compared, is_told_of_others
 from nanobot.memory.history import Ages
-from nanobot.memory.markdown import facts_of
+from nanobot.memory.markdown import facts_of, lines_of, shown_of
+from nanobot.memory.provenance import MemoryLine
 from nanobot.nlp.secrets import refusal
-from nanobot.nlp.wishes import reads_like_a_directive
 from nanobot.nlp.words import content_words, difference, overlap
 from nanobot.ports import Version
+from nanobot.text import canonical
 from nanobot.workspace import is_note, scope_of
 
 # Whether what is remembered in one scope is seen from another, tried on what really is remembered.
@@ -94,6 +99,9 @@ _CALLED = re.compile(
 )
 """What has one name: "my dog is Pixel", "我的狗叫皮皮"."""
 
+_CHARACTER = "SOUL.md"
+"""The bot's, which is made of lines that read like instructions to it."""
+
 _COMMON = 40
 """A word that stands in more lines than this does not bring two of them together."""
 
@@ -115,7 +123,8 @@ class HealthLine:
 class Ailment:
     """What is wrong with a line; `other` is the one that it does not go together with.
 
-    `detail` is the kind of secret, the difference of two lines, the days, or the size in bytes.
+    `detail` is the kind of secret, the difference of two lines, the days, the size in bytes, or the name by which
+    `/why` knows a line that nobody is known to have said.
     """
 
     kind: AilmentKind
@@ -230,7 +239,7 @@ def _neighbours(lines: Sequence[HealthLine]) -> Iterable[tuple[HealthLine, Healt
 
 def _source_of(line: HealthLine, *, is_known: bool) -> AilmentKind:
     """What to say of a line that nobody whose memory it is has said or agreed to."""
-    if reads_like_a_directive(line.text):
+    if line.path != _CHARACTER and is_instruction(line.text):
         return "directive"
     return "foreign" if is_known else "unsourced"
 
@@ -251,3 +260,55 @@ def _sourced(past: MemoryHistory, *, only_own: bool = False) -> set[tuple[str, s
             elif operation.messages:
                 found.add((operation.file, compared(operation.text)))
     return found
+
+
+# Lines that read like an instruction to the bot. A hint to people: who said a line decides, and no word here does.
+
+
+_MOST_READ = 2000
+"""Characters of a line that are looked at."""
+
+_PART = re.compile(r"\{([a-z]+)\}")
+_EMPHASIS = re.compile(r"[*`]+|^[\s>#+•-]+")
+
+
+def instructions(files: Mapping[str, bytes]) -> Iterator[tuple[int, MemoryLine]]:
+    """The lines that read like an instruction to the bot, with their numbers; whoever said them.
+
+    Not those of the bot's character, which is made of such lines, nor those that tell what somebody said as theirs.
+    """
+    for number, line in shown_lines(files):
+        if line.path != _CHARACTER and not is_told_of_others(line.text) and is_instruction(line.text):
+            yield number, line
+
+
+def shown_lines(files: Mapping[str, bytes]) -> Iterator[tuple[int, MemoryLine]]:
+    """All lines that prompts may carry, with their numbers."""
+    for path, data in sorted(files.items()):
+        text = data.decode("utf-8", "surrogateescape")
+        raw = lines_of(text)
+        for number, words in shown_of(text):
+            line = raw[number].rstrip("\r\n").encode("utf-8", "surrogateescape")
+            yield number + 1, MemoryLine(path, words, line)
+
+
+def is_instruction(line: str) -> bool:
+    """Whether a line reads like an instruction to the bot, in one of the languages of nlp/patterns/directives/."""
+    text = unicodedata.normalize("NFKC", canonical(bare(_EMPHASIS.sub("", line[:_MOST_READ]))))
+    return any(form.search(text) for form in _forms())
+
+
+@cache
+def _forms() -> Sequence[re.Pattern[str]]:
+    """Read the forms of all languages, when the first line is looked at."""
+    folder = resources.files("nanobot.nlp") / "patterns" / "directives"
+    files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
+    languages = [tomllib.loads(file.read_text(encoding="utf-8")) for file in files]
+    return [form_of(pattern["form"], language["parts"]) for language in languages for pattern in language["patterns"]]
+
+
+def form_of(form: str, parts: Mapping[str, Any]) -> re.Pattern[str]:
+    """A form with its parts in their places, and any white space for a blank."""
+    while (filled := _PART.sub(lambda part: f"(?:{parts[part[1]]})", form)) != form:
+        form = filled
+    return re.compile(form.replace("\n", "").replace(" ", r"(?:\s+)"), re.IGNORECASE)

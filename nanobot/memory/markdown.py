@@ -212,6 +212,16 @@ def facts_of(text: str) -> list[tuple[int, str]]:
     return [(start + number, words) for number, words in enumerate(said) if words]
 
 
+def shown_of(text: str) -> list[tuple[int, str]]:
+    """The lines of a file that a prompt may carry, with their numbers: facts, headings, code, a head's summary."""
+    lines = lines_of(text)
+    start = body_start(lines)
+    head = [(number, field_of(text, "summary")) for number, line in enumerate(lines[:start]) if _key(line) == "summary"]
+    body = _scan([line.rstrip("\r\n") for line in lines[start:]])
+    shown = ((start + number, rest.strip().lstrip("#").strip()) for number, (rest, _) in enumerate(body))
+    return [(number, words) for number, words in [*head[:1], *shown] if words]
+
+
 def field_of(text: str, name: str) -> str:
     """What a head says under a key, as it stands there on one line; "" if it does not."""
     lines = lines_of(text)

@@ -437,6 +437,11 @@ def _may_decide(authority: Authority, proposal: ProposedChange) -> bool:
     return authority.role is Role.OWNER or authority.scope.is_person
 
 
+def is_waiting(proposal: ProposedChange, now: datetime) -> bool:
+    """Whether somebody may still say yes or no to it."""
+    return not (proposal.agreed or _is_old(proposal, now))
+
+
 def _is_old(proposal: ProposedChange, now: datetime) -> bool:
     """A time that nobody can read is over."""
     try:

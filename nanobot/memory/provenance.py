@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-from nanobot.authority import Scope
+from nanobot.authority import Origin, Scope
 from nanobot.errors import StoreError
 from nanobot.memory import changes as commits
 from nanobot.memory.changes import Operation
@@ -15,6 +15,8 @@ from nanobot.memory.facts import bare, compared, lines_brought
 from nanobot.memory.history import TimelineEntry, entry_of, is_of, owned, within
 from nanobot.memory.markdown import facts_of, lines_of
 from nanobot.messages import QuotedHow, Sender
+from nanobot.nlp.own_words import speaks_for
+from nanobot.nlp.pasted import own_part
 from nanobot.nlp.words import content_words
 from nanobot.ports import Episode, Episodes, FileDiff, SessionStore, VersionStore
 from nanobot.text import as_name
@@ -31,6 +33,7 @@ MOST_OF_EPISODE = 3
 _REACH = 200  # episodes before the one where a dream stopped that may be among those it had read
 _HOW: Mapping[MessageRole, How] = {"assistant": "answer", "tool": "result"}
 _EPISODE = re.compile(r"episode:(\d{1,18})")
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,28 @@ class Testimony:
     gone: int
 
 
+@dataclass(frozen=True, slots=True)
+class OwnWords:
+    """What people said themselves, without what they pasted or passed on, and the words of their names."""
+
+    text: str
+    names: frozenset[str]
+
+
+def authors(scope: Scope) -> Sequence[Origin]:
+    """Whose words stand in a memory as they are: in a group, where many speak, those of members are told as theirs."""
+    return (Origin.OWNER, Origin.PERSON) if scope.is_person else (Origin.OWNER,)
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What is there of a message or an episode that a commit names."""
+
+    session: str
+    messages: Sequence[Message]
+    episode: Episode | None = None
+
+
 class MessageLookup:
     """Looks messages up by the names that commits call them: an id, `session#id`, or `episode:42`.
 
@@ -85,19 +110,37 @@ class MessageLookup:
             said.update(dict.fromkeys(found))
         return Testimony(sorted(said, key=lambda one: one.at), gone)
 
+    async def own_words(self, names: Sequence[str], scope: Scope, cursor: int | None = None) -> OwnWords:
+        """What those whose memory it is said themselves in the messages that are named. Raises StoreError."""
+        found = [await self._find(name, scope, cursor) for name in names]
+        spoken = [message for one in found if one for message in one.messages if message.role == "user"]
+        own = [message for message in spoken if (message.origin or Origin.PERSON) in authors(scope)]
+        speakers = frozenset(word for message in own for word in _WORD.findall(_name(message.sender)))
+        return OwnWords("\n".join(own_part(message.content or "") for message in own), speakers)
+
     async def _hear(self, name: str, scope: Scope, claim: str, cursor: int | None) -> Sequence[QuotedMessage]:
+        found = await self._find(name, scope, cursor)
+        if found is None:
+            return ()
+        if found.episode:
+            return _of_episode(found.episode, found.messages, claim)
+        return [said for message in found.messages for said in _said(found.session, message)]
+
+    async def _find(self, name: str, scope: Scope, cursor: int | None) -> _Named | None:
+        """What a name stands for, as far as it is there and of the scope."""
         if match := _EPISODE.fullmatch(name):
             episode = await self._episodes.get(int(match[1]))
             if episode is None or episode.scope != scope:
-                return ()
-            return _of_episode(episode, _own(await self._messages(episode.session, episode.messages), scope), claim)
+                return None
+            messages = _own(await self._messages(episode.session, episode.messages), scope)
+            return _Named(episode.session, _within(episode, messages), episode)
         session, _, message = name.rpartition("#")
         keys = [session] if session else await self._sessions_of(message, scope, cursor)
         for key in keys:
             own = _own(await self._messages(key, (message, message)), scope)
             if found := [one for one in own if one.id == message]:
-                return [said for one in found for said in _said(key, one)]
-        return ()
+                return _Named(key, found)
+        return None
 
     async def _sessions_of(self, message: str, scope: Scope, cursor: int | None) -> Sequence[str]:
         """Where a message may be: in the sessions of the episodes that were read, those that name it first."""
@@ -129,14 +172,19 @@ def _own(messages: Sequence[Message], scope: Scope) -> Sequence[Message]:
 
 
 def _of_episode(episode: Episode, messages: Sequence[Message], claim: str) -> Sequence[QuotedMessage]:
-    places = {message.id: place for place, message in enumerate(messages)}
-    first, last = (places.get(name, -1) for name in episode.messages)
-    by_people = [one for one in messages[first : last + 1] if one.role == "user"] if 0 <= first <= last else []
+    by_people = [one for one in messages if one.role == "user"]
     if not by_people:
         return [QuotedMessage("summary", episode.content, episode.timestamp, episode.session)]
     words = content_words(claim)
     best = sorted(by_people, key=lambda one: -len(words & content_words(one.content or "")))[:MOST_OF_EPISODE]
     return [said for message in best for said in _said(episode.session, message)]
+
+
+def _within(episode: Episode, messages: Sequence[Message]) -> Sequence[Message]:
+    """Those that an episode tells of; none if its first or its last is gone."""
+    places = {message.id: place for place, message in enumerate(messages)}
+    first, last = (places.get(name, -1) for name in episode.messages)
+    return messages[first : last + 1] if 0 <= first <= last else []
 
 
 def _said(session: str, message: Message) -> Iterator[QuotedMessage]:
@@ -160,6 +208,9 @@ def _name(sender: Sender | None) -> str:
 
 _ENOUGH = 0.5
 """The share of the words asked for that a line must hold."""
+
+_THEIRS = ("base", "hand", "remember")
+"""Versions that people made themselves: what was there first, what they edited, what they told the bot to remember."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,19 +264,33 @@ class Provenance:
     async def why(self, line: MemoryLine, scope: Scope) -> Why:
         """What is known about a line. Raises VersionError and StoreError."""
         await self._versions.commit_hand_edits()
-        version = await self._versions.origin(line.path, line.raw)
-        entry = entry_of(version, scope) if version else None
-        back = entry if entry and entry.is_reversal else None
-        if back:
-            entry = await self._before(back, line, scope)
+        entry, back = await self._origin(line, scope)
         if entry is None:
             return Why(line, None, Testimony((), 0), back=back)
-        told = [operation for operation in entry.operations if operation.file == line.path]
-        exact = (one for one in told if _is_exactly(one, line))
-        operation = next(exact, None) or next((one for one in told if _is_about(one, line)), None)
-        names = operation.messages if operation else tuple(name for one in told for name in one.messages)
-        testimony = await self._hear(entry, tuple(dict.fromkeys(names)), line, scope)
-        return Why(line, entry, testimony, operation, back)
+        operation, names = _evidence(entry, line)
+        return Why(line, entry, await self._hear(entry, names, line, scope), operation, back)
+
+    async def is_theirs(self, line: MemoryLine, scope: Scope) -> bool:
+        """Whether somebody whose memory this is said so: a version of theirs brought it, or their words speak for it.
+
+        What no version knows yet was written by hand. Changes nothing. Raises VersionError and StoreError.
+        """
+        entry, back = await self._origin(line, scope)
+        if entry is None:
+            return back is None
+        commit = commits.parse(entry.version.message)
+        if entry.kind in _THEIRS or (commit and (commit.agreed or commit.origin in authors(scope))):
+            return True  # the latter: it rests on nothing but their words
+        said = await self._witnesses.own_words(_evidence(entry, line)[1], scope, commit.cursor if commit else None)
+        return speaks_for(said.text, bare(line.text), said.names)
+
+    async def _origin(self, line: MemoryLine, scope: Scope) -> tuple[TimelineEntry | None, TimelineEntry | None]:
+        """The version that brought a line, and the restore or undo, if it was such a one that brought it back."""
+        version = await self._versions.origin(line.path, line.raw)
+        entry = entry_of(version, scope) if version else None
+        if entry and entry.is_reversal:
+            return await self._before(entry, line, scope), entry
+        return entry, None
 
     async def _hear(self, entry: TimelineEntry, names: Sequence[str], line: MemoryLine, scope: Scope) -> Testimony:
         commit = commits.parse(entry.version.message)
@@ -245,6 +310,15 @@ class Provenance:
         return next(
             (entry for entry, diffs in zip(entries, changes, strict=True) if _brought(entry, diffs, line)), None
         )
+
+
+def _evidence(entry: TimelineEntry, line: MemoryLine) -> tuple[Operation | None, Sequence[str]]:
+    """What a version says of a line, and the names of the messages that this rests on."""
+    told = [operation for operation in entry.operations if operation.file == line.path]
+    exact = (one for one in told if _is_exactly(one, line))
+    operation = next(exact, None) or next((one for one in told if _is_about(one, line)), None)
+    names = operation.messages if operation else tuple(name for one in told for name in one.messages)
+    return operation, tuple(dict.fromkeys(names))
 
 
 def _brought(entry: TimelineEntry, diffs: Sequence[FileDiff], line: MemoryLine) -> bool:

@@ -180,27 +180,3 @@ def _is_told(match: re.Match[str]) -> bool:
     if match["sure"]:
         return not _NO_OBJECT.match(match["fact"])
     return bool(_TELLS.match(match["fact"]))
-
-
-# Lines that read like an instruction to the bot. The words decide nothing: they point a line out to a person where
-# nobody is known to have said it. They stand in patterns/directives.toml, each with examples.
-
-
-_LINE_MARKS = re.compile(r"^[\s>*_#+•-]+|[*_`]+")
-"""What Markdown puts in front of words and around them."""
-
-
-def reads_like_a_directive(line: str) -> bool:
-    """Whether a line has the form of an instruction to the bot, in one of the languages of the table."""
-    words = " ".join(_LINE_MARKS.sub("", line).split())
-    return any(pattern.search(words) for pattern in _directives())
-
-
-@cache
-def _directives() -> Sequence[re.Pattern[str]]:
-    table = tomllib.loads((resources.files("nanobot.nlp") / "patterns" / "directives.toml").read_text(encoding="utf-8"))
-    return [
-        re.compile(pattern.replace(" ", r"\s"), re.IGNORECASE)
-        for language in table.values()
-        for pattern in language["patterns"]
-    ]

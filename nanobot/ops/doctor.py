@@ -295,6 +295,13 @@ def memory_upkeep(bad_lines: int, episodes: Path, dream: DreamRecord, *, is_forg
         yield warning("doctor.forgetting")
 
 
+def memory_proposals(own: Sequence[str], others: Sequence[str]) -> Iterator[Finding]:
+    """Changes that wait for a yes: when each was proposed (RFC 3339), in the owners' memory and in that of others."""
+    for sentence, times in (("doctor.proposals", own), ("doctor.proposals_others", others)):
+        if times:
+            yield warning(sentence, count=len(times), at=min(times)[:16].replace("T", " "))
+
+
 def memory_health(rows: Iterable[Row], lines: int) -> Iterator[Finding]:
     """What stands in memory and should not, or not like that; `lines` were looked at."""
     by_kind: dict[str, list[Row]] = {}

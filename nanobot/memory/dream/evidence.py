@@ -14,6 +14,7 @@ from nanobot.memory.dream.operations import Proposal, RefusedOperation
 from nanobot.memory.episodes.transcript_text import origin_of
 from nanobot.memory.facts import is_told_of_others, told_by
 from nanobot.memory.markdown import facts_of
+from nanobot.memory.provenance import authors
 from nanobot.memory.scopes import MEMORY
 from nanobot.nlp.own_words import is_plain_title, speaks_for
 from nanobot.nlp.pasted import own_part, pasted_spans
@@ -111,8 +112,8 @@ class _Told:
     ) -> Evidence:
         scope = self.episode.scope
         believed = () if self.messages else tuple(texts)  # all that is left of what was said
-        is_own = self.episode.origin in _authors(scope)
-        own = [message for message in messages if message.role == "user" and _speaker(message) in _authors(scope)]
+        is_own = self.episode.origin in authors(scope)
+        own = [message for message in messages if message.role == "user" and _speaker(message) in authors(scope)]
         own_words = [own_part(message.content or "") for message in own]
         return Evidence(
             ids=tuple(ids),
@@ -189,11 +190,6 @@ def together(all_of: Sequence[Evidence]) -> Evidence:
 def _people(scope: Scope) -> Sequence[Origin]:
     """Whose memory it is."""
     return (Origin.OWNER,) if scope.is_owner else (Origin.OWNER, Origin.PERSON)
-
-
-def _authors(scope: Scope) -> Sequence[Origin]:
-    """Whose words stand there as they are: in a group, where many speak, those of members are told as theirs."""
-    return (Origin.OWNER, Origin.PERSON) if scope.is_person else (Origin.OWNER,)
 
 
 def _own_words(messages: Iterable[Message], scope: Scope) -> Iterator[str]:
