@@ -17,8 +17,8 @@ FORKS.set_forkserver_preload(
         "tests.commands.dying",
         "tests.crash.driver",
         "tests.memory.dream.dying",
-        "tests.memory.forget.dying",
-        "tests.store.repo.dying",
+        "tests.forgetting.dying",
+        "tests.memory.versions.dying",
     ]
 )
 """One list for all tests: whoever sets another one takes this away."""

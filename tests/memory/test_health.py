@@ -180,7 +180,7 @@ def test_a_form_finds_its_examples_and_no_form_finds_what_it_must_not(language: 
 
 
 def test_how_many_orders_read_like_one_is_what_the_documentation_says() -> None:
-    corpus = json.loads((ROOT / "tests" / "words" / "orders.json").read_text("utf-8"))
+    corpus = json.loads((ROOT / "tests" / "nlp" / "corpora" / "orders.json").read_text("utf-8"))
     hits = {
         name: sum(is_instruction(row if isinstance(row, str) else row[1]) for row in rows)
         for name, rows in corpus.items()

@@ -20,7 +20,7 @@ from nanobot.transcript import Message
 from tests.fakes.clock import FakeClock
 from tests.memory.test_keeping import CALLER, MEMORY, Desk
 
-WORDS = json.loads((Path(__file__).parent.parent / "words" / "orders.json").read_text(encoding="utf-8"))
+WORDS = json.loads((Path(__file__).parents[1] / "nlp" / "corpora" / "orders.json").read_text(encoding="utf-8"))
 ORDERS = cast("Sequence[tuple[str, str]]", [*WORDS["orders"], *WORDS["more_orders"]])
 HARMLESS = cast("Sequence[str]", [*WORDS["harmless"], *WORDS["more_harmless"]])
 

@@ -2,7 +2,7 @@ import pytest
 
 from nanobot.nlp.secrets import REDACTED, redact, refusal
 from nanobot.text import cleaned
-from tests.memory.test_guard import HARMLESS, SECRETS
+from tests.memory.test_tool_changes import HARMLESS, SECRETS
 
 
 @pytest.mark.parametrize("text", SECRETS)

@@ -17,7 +17,7 @@ from tests.fakes.llm import ScriptedLLM, says
 from tests.memory.consolidation import Place
 from tests.memory.dream.bedroom import BASE, MEMORY, Bedroom
 
-_WORDS = Path(__file__).parent.parent.parent / "words"
+_WORDS = Path(__file__).parents[2] / "nlp" / "corpora"
 _CORPUS = json.loads((_WORDS / "orders.json").read_text("utf-8"))
 ORDERS: list[tuple[str, str]] = [(kind, text) for kind, text in _CORPUS["orders"] + _CORPUS["more_orders"]]
 HARMLESS: list[str] = _CORPUS["harmless"] + _CORPUS["more_harmless"]
