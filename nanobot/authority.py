@@ -1,4 +1,4 @@
-"""Who is speaking, whose memory that opens, and how far their words can be trusted."""
+"""Authority: who speaks, whose memory that opens, and how far the words are trusted."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,7 +16,7 @@ class _Ranked(StrEnum):
 
 
 class Role(_Ranked):
-    """What a person may do."""
+    """Role of a person: the rights that they have."""
 
     OWNER = "owner"
     MEMBER = "member"
@@ -24,7 +24,7 @@ class Role(_Ranked):
 
 
 class Origin(_Ranked):
-    """Where a text comes from, in falling order of trust."""
+    """Origin of a text, in falling order of trust."""
 
     OWNER = "owner"
     PERSON = "person"
@@ -41,7 +41,7 @@ def least(*origins: Origin) -> Origin:
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose memory: "owner", "person:<channel>-<id>" or "group:<channel>-<id>"."""
+    """Name of the memory that a turn uses: "owner", "person:<channel>-<id>" or "group:<channel>-<id>"."""
 
     name: str
 
@@ -64,17 +64,17 @@ class Scope:
 
     @property
     def is_owner(self) -> bool:
-        """Whether this is the owners' memory, the files at the workspace's root."""
+        """True if this is the owners' memory, the files at the workspace's root."""
         return self.name == self.OWNER_NAME
 
     @property
     def is_group(self) -> bool:
-        """Whether this is the memory of a group chat."""
+        """True if this is the memory of a group chat."""
         return self.name.startswith("group:")
 
     @property
     def is_person(self) -> bool:
-        """Whether this is one member's own memory."""
+        """True if this is one member's own memory."""
         return not (self.is_owner or self.is_group)
 
     def __lt__(self, other: "Scope") -> bool:
@@ -111,7 +111,7 @@ def may_touch(authority: Authority, scope: Scope) -> bool:
 
 
 def may_answer(asked: Authority, answering: Authority, *, is_same_person: bool) -> bool:
-    """Whether somebody may answer a question that was asked on somebody's behalf: it decides what they may do.
+    """True if somebody may answer a question that was asked on somebody's behalf: it decides what they may do.
 
     Whoever caused it may, unless their role is lower by now, and an owner may; nobody else, and nobody from
     another scope.

@@ -80,14 +80,17 @@ class NanobotError(Exception):
 
 
 def expected_in(error: BaseException) -> "NanobotError | None":
-    """What was raised on purpose, if anything was: the error itself, or the first such in a group of groups."""
+    """Return the expected error inside an exception: itself, or the first such in a group of groups.
+
+    None if there is none.
+    """
     if isinstance(error, BaseExceptionGroup):
         return next((found for inner in error.exceptions if (found := expected_in(inner))), None)
     return error if isinstance(error, NanobotError) else None
 
 
 class UsageError(NanobotError):
-    """What somebody wrote behind a command makes no sense; the text says what to write."""
+    """Error: the arguments of a command make no sense; the text says what to write."""
 
 
 class ConfigError(NanobotError):
@@ -227,12 +230,12 @@ _YAML_ADVICE = (
 
 
 def yaml_advice(problem: str) -> str:
-    """What to write, in place of a YAML parser's words about a mistake; its words if the mistake is a rare one."""
+    """Return advice in place of a YAML parser's words about a mistake; its words if the mistake is a rare one."""
     return next((advice for words, advice in _YAML_ADVICE if words in problem), problem)
 
 
 class PairingError(NanobotError):
-    """It was not done; the kind chooses the sentence that a person reads."""
+    """Error: a pairing action was not done; the kind chooses the sentence for people."""
 
     def __init__(self, kind: PairingTrouble) -> None:
         super().__init__(kind)

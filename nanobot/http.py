@@ -13,7 +13,7 @@ Handler = Callable[["HttpCall"], Awaitable[web.Response]]
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """What whoever connects may take up.
+    """Limits on the resources of whoever connects.
 
     Args:
         seconds: until a request has begun, until its head is there, and until its body is.

@@ -1,4 +1,4 @@
-"""What travels on the bus: what people say, and what the bot says."""
+"""Messages on the bus: from people, and from the bot."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from nanobot.authority import Authority
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a conversation happens."""
+    """Address of a conversation."""
 
     channel: str
     chat: str
@@ -21,7 +21,7 @@ class Address:
         return ":".join(part for part in (self.channel, self.chat, self.topic) if part is not None)
 
     def holds(self, session_key: str) -> bool:
-        """Whether a session is of this chat, in whichever topic."""
+        """True if a session is of this chat, in whichever topic."""
         chat = f"{self.channel}:{self.chat}"
         return session_key == chat or session_key.startswith(f"{chat}:")
 
@@ -85,7 +85,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboundMessage:
-    """What a person says.
+    """Message of a person.
 
     `id` is the same for each delivery of the same message ("telegram:12345:77").
     `answers` is the id of the OutboundMessage whose button was chosen, with the value in `text`.
@@ -117,7 +117,7 @@ class InboundMessage:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a turn cost: tokens read and written, seconds, and the preset that answered."""
+    """Cost of a turn: tokens read and written, seconds, and the preset that answered."""
 
     input_tokens: int
     output_tokens: int
@@ -127,7 +127,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboundMessage:
-    """What the bot says: an answer, a notice in its own words, or a question with buttons.
+    """Message of the bot: an answer, a notice in its own words, or a question with buttons.
 
     `failed` means that what was asked for was not done, or not to the end; the text says why.
     `settles` is the id of a question that is over: its buttons go, and the text says in a word or two what came of it.
@@ -154,7 +154,7 @@ class OutboundMessage:
 
     @property
     def holds_up_a_turn(self) -> bool:
-        """Whether a running turn waits for the answer. A list to choose from is the reply to a command."""
+        """True if a running turn waits for the answer. A list to choose from is the reply to a command."""
         return self.kind == "question" and self.reply_to is None
 
 
@@ -163,7 +163,7 @@ ProgressKind = Literal["started", "text", "restart", "step", "tool", "output", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """What a running turn shows on the way; may be dropped without loss.
+    """Progress of a running turn; may be dropped without loss.
 
     kind     text holds
     started  the id of the InboundMessage that the turn answers: it begins

@@ -40,17 +40,17 @@ class Text:
 
     @property
     def newline(self) -> str:
-        """How most of its lines end."""
+        """Line end that most of the lines have."""
         return "\r\n" if self.content.count("\r\n") * 2 > self.content.count("\n") else "\n"
 
     @property
     def broken(self) -> int:
-        """How many bytes or characters could not be read."""
+        """Number of unreadable bytes or characters."""
         return _broken(self.content) + (self.content.count("\ufffd") if self.encoding != "utf-8" else 0)
 
     @property
     def is_exact(self) -> bool:
-        """Whether the bytes can be written back as they were."""
+        """True if the bytes can be written back as they were."""
         return self.encoding == "utf-8" or not self.broken
 
     @property
@@ -59,7 +59,7 @@ class Text:
         return canonical(_BROKEN_RUN.sub("\ufffd", self.content))
 
     def lines(self) -> list[str]:
-        """What a reader is shown, line by line; broken bytes as a mark."""
+        """Lines as a reader sees them; unreadable bytes as a mark."""
         lines = [line.removesuffix("\r") for line in _UNSHOWABLE.sub("\ufffd", self.content).split("\n")]
         return lines[:-1] if lines[-1] == "" else lines
 

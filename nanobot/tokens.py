@@ -1,4 +1,4 @@
-"""How many tokens a text costs, for a model whose tokenizer nobody has.
+"""Token estimates of texts, for models whose tokenizer nobody has.
 
 A text is reduced to a few counts: how many words it has, how many letters, digits, Chinese characters
 and so on. What one of each costs depends on the model. These costs are learned from the input tokens
@@ -76,7 +76,7 @@ _FAMILIES: dict[str, dict[str, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many of each kind: of a text, a message, a request. They can be added and subtracted."""
+    """Counts of each kind of character: of a text, a message, a request. They can be added and subtracted."""
 
     values: tuple[int, ...] = (0,) * len(_KINDS)
 
@@ -96,7 +96,7 @@ class Report:
 
 
 class Described(Protocol):
-    """What counts of a tool: what the model is told about it."""
+    """Part of a tool that costs tokens: its description for the model."""
 
     @property
     def name(self) -> str: ...
@@ -123,7 +123,7 @@ class TokenEstimator:
         self._told = False
 
     def take_cut(self) -> int:
-        """How many tokens the server seems to read of longer requests, told once; 0 if there is nothing to tell."""
+        """Return, once, the tokens that the server seems to read of longer requests; 0 if there is nothing to tell."""
         if not self._cut_at or self._told:
             return 0
         self._told = True
@@ -134,7 +134,7 @@ class TokenEstimator:
         return self.tokens(self.count(message))
 
     def tokens(self, counts: Counts, after: Report | None = None) -> int:
-        """What these counts cost; for the next request of a conversation best told from its last report."""
+        """Return the tokens of these counts, extrapolated from the last report of the conversation if there is one."""
         if after is not None:
             return after.tokens + self.tokens(counts - after.counts)
         return round(sum(map(mul, self._costs, counts.values), 0.0))
@@ -224,7 +224,7 @@ class TokenEstimator:
 
 
 def _kinds_of(model: str) -> list[_Kind]:
-    """What is usual, corrected by what is known of a family of models."""
+    """Return the usual rates, corrected for a family of models."""
     known = next((costs for name, costs in _FAMILIES.items() if re.search(name, model.lower())), {})
     return [
         kind._replace(usual=known[name], spread=kind.spread / 2) if name in known else kind

@@ -1,4 +1,4 @@
-"""What the program is at work on, so that each log line can say it; and where these lines go."""
+"""Log context: the message or job at work, for each log line; and the destination of these lines."""
 
 import logging
 import os

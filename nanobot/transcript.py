@@ -1,4 +1,4 @@
-"""What a session holds: messages, tool calls, and the marks between them."""
+"""Records of a session: messages, tool calls, and the marks between them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -80,12 +80,12 @@ class Message:
 
     @cached_property
     def has_pasted(self) -> bool:
-        """Whether something in a person's words is evidently pasted."""
+        """True if something in a person's words is evidently pasted."""
         return self.role == "user" and own_part(self.content or "") != (self.content or "")
 
     @property
     def origins(self) -> Sequence[Origin]:
-        """Where what stands in this line comes from, as far as the line tells; what a person pasted is quoted."""
+        """Origins of the parts of this line, as far as the line tells; pasted parts are quoted."""
         is_quoted = self.quotes or self.has_pasted
         return [*([self.origin] if self.origin else []), *([Origin.QUOTED] if is_quoted else [])]
 

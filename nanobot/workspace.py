@@ -76,7 +76,7 @@ _SCOPED = frozenset({"media", "spill"})
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """What belongs to the person on this machine: ~/.nanobot, or where NANOBOT_HOME points."""
+    """Files of the person on this machine: ~/.nanobot, or where NANOBOT_HOME points."""
 
     root: Path
 
@@ -86,7 +86,7 @@ class Home:
 
     @property
     def workspace(self) -> Path:
-        """Where the workspace is unless the configuration says otherwise."""
+        """Default path of the workspace."""
         return self.root / "workspace"
 
     @property
@@ -101,7 +101,7 @@ class Home:
 
     @property
     def terminal_history(self) -> Path:
-        """What was typed in the terminal, for the arrow keys."""
+        """History of lines typed in the terminal, for the arrow keys."""
         return self.root / "terminal_history"
 
     @property
@@ -147,7 +147,7 @@ class Workspace:
 
     @property
     def history(self) -> Path:
-        """What happened, and when: one episode a line."""
+        """Episodes: summaries of what happened, one a line."""
         return self.memory / "history.jsonl"
 
     @property
@@ -190,12 +190,12 @@ class Workspace:
 
     @property
     def version_ids(self) -> Path:
-        """What the ids of versions became when something was erased from the history."""
+        """New ids of versions after an erasure from the history."""
         return self.state / "version_ids.json"
 
     @property
     def dreams(self) -> Path:
-        """How Dream is doing: what failed, what it set aside, how often it ran today."""
+        """State of Dream: failures, episodes set aside, runs of today."""
         return self.state / "dreams.json"
 
     @property
@@ -247,7 +247,7 @@ class Workspace:
 
     @property
     def socket(self) -> Path:
-        """Where other commands reach the running gateway."""
+        """Socket on which other commands reach the running gateway."""
         return self.state / "socket"
 
     @property
@@ -257,12 +257,12 @@ class Workspace:
 
     @property
     def spool(self) -> Path:
-        """What was said and not answered yet, and what waits to be delivered."""
+        """Spool: unanswered messages, and those that wait to be delivered."""
         return self.state / "spool.db"
 
     @property
     def people(self) -> Path:
-        """Who was let in by pairing, which groups are served, and which codes are waiting."""
+        """People let in by pairing, groups served, and codes that wait."""
         return self.state / "people.json"
 
     @property
@@ -272,12 +272,12 @@ class Workspace:
 
     @property
     def job_times(self) -> Path:
-        """When each of the program's own jobs last began."""
+        """Start times of the program's own jobs."""
         return self.state / "job_times.json"
 
     @property
     def endpoints(self) -> Path:
-        """What was learnt of the endpoints of models."""
+        """Knowledge about the endpoints of models."""
         return self.state / "endpoints.json"
 
     @property
@@ -287,7 +287,7 @@ class Workspace:
 
     @property
     def forgetting(self) -> Path:
-        """What is being forgotten right now; gone when it is done."""
+        """Journal of the erasure in progress; absent when it is done."""
         return self.state / "forgetting.json"
 
     @property
@@ -310,7 +310,7 @@ class Workspace:
 
 
 def is_hidden(inside: PurePosixPath) -> bool:
-    """Whether the model's file tools must not see this path, given relative to the workspace and resolved.
+    """True if the model's file tools must not see this path, given relative to the workspace and resolved.
 
     Case does not count, nor do trailing dots and blanks and invisible characters: some file systems ignore them.
     """
@@ -321,12 +321,12 @@ def is_hidden(inside: PurePosixPath) -> bool:
 
 
 def is_hidden_elsewhere(inside: PurePosixPath) -> bool:
-    """Whether they must not see it in any other folder either: what is written to a `.git` is run later."""
+    """True if they must not see it in any other folder either: what is written to a `.git` is run later."""
     return any(part in (".git", ".nanobot") for part in _plain(inside))
 
 
 def why_not_opened(folder: Path, home: Home, workspace: Workspace) -> str:
-    """What keeps a folder from being opened to tools for a conversation; "" if nothing does."""
+    """Return the reason why a folder cannot be opened to tools for a conversation; "" if it can."""
     real = Path(os.path.realpath(folder))
     own = [Path(os.path.realpath(path)) for path in (home.root, workspace.root)]
     if real.is_relative_to(own[1]):
@@ -342,13 +342,13 @@ def why_not_opened(folder: Path, home: Home, workspace: Workspace) -> str:
 
 
 def is_secret(inside: PurePosixPath) -> bool:
-    """Whether a name in a folder of the person's own says that it holds keys or passwords."""
+    """True if a name in a folder of the person's own says that it holds keys or passwords."""
     parts = _plain(inside)
     return any(part in _SECRETS or part.startswith(".env") or part.endswith(_SECRET_ENDINGS) for part in parts)
 
 
 def is_guarded(inside: PurePosixPath) -> bool:
-    """Whether the model may write here only with the owner's yes: what it reads there, it follows."""
+    """True if the model may write here only with the owner's yes: what it reads there, it follows."""
     parts = _plain(inside)
     if len(parts) == 3 and parts[0] in _SCOPE_FOLDERS:
         return parts[2] == "tools.md"
@@ -356,13 +356,13 @@ def is_guarded(inside: PurePosixPath) -> bool:
 
 
 def is_note(inside: PurePosixPath) -> bool:
-    """Whether this lies in a folder of notes, so that a change to it changes their index."""
+    """True if this lies in a folder of notes, so that a change to it changes their index."""
     parts = _plain(inside)
     return parts[:1] == ["memory"] or (len(parts) > 2 and parts[0] in _SCOPE_FOLDERS)
 
 
 def is_remembered(inside: PurePosixPath) -> bool:
-    """Whether what is written here is remembered: notes, USER.md, SOUL.md, and all that a scope keeps."""
+    """True if what is written here is remembered: notes, USER.md, SOUL.md, and all that a scope keeps."""
     parts = _plain(inside)
     return bool(parts) and (
         is_note(inside) or parts[0] in _SCOPE_FOLDERS or (len(parts) == 1 and parts[0] in _PERSONAL)
@@ -370,7 +370,7 @@ def is_remembered(inside: PurePosixPath) -> bool:
 
 
 def is_versioned(inside: PurePosixPath) -> bool:
-    """Whether the history keeps this file, given relative to the workspace. What is hidden or compiled is not."""
+    """True if the history keeps this file, given relative to the workspace. What is hidden or compiled is not."""
     parts = inside.parts
     if not parts or any(part.startswith(".") or part == "__pycache__" for part in parts):
         return False
@@ -395,7 +395,7 @@ def scope_of(inside: PurePosixPath) -> str:
 
 
 def folder_of(scope: str) -> PurePosixPath:
-    """Where what a scope of this name owns lies, relative to the workspace, media/ and spill/."""
+    """Return the folder of a scope's files, relative to the workspace, media/ and spill/."""
     kind, colon, who = scope.partition(":")
     folders = {kind: folder for folder, kind in _SCOPE_FOLDERS.items()}
     return PurePosixPath(folders[kind], quote(who, safe="")) if colon else PurePosixPath()

@@ -111,6 +111,19 @@ def test_a_module_says_in_its_first_line_what_it_is() -> None:
         assert not more or more[0] == "", f"{module}: the first line goes on in the second"
 
 
+def test_a_docstring_begins_with_its_verb_or_its_noun() -> None:
+    clauses = {"What", "Whether", "Who", "Whose", "It", "Where", "Why", "Those", "Which", "How", "When", "That"}
+    described = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    found = [
+        f"{module}: {text.partition(chr(10))[0]}"
+        for module in MODULES
+        for node in ast.walk(tree_of(module))
+        if isinstance(node, described) and (text := ast.get_docstring(node)) and text.split()[0].strip(",.:") in clauses
+    ]
+
+    assert found == []
+
+
 def test_files_and_functions_can_be_read_in_one_go() -> None:
     too_long = {}
     for module in MODULES:

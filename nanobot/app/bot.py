@@ -136,8 +136,10 @@ def _tools(ground: AppContext, keep: ConversationServices, questions: ApprovalQu
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """What is typed in a conversation, and at the shell; `about_memory` says how what is remembered is doing,
-    `questions` are put about changes that wait for a yes."""
+    """Commands of a conversation and of the shell.
+
+    `about_memory` describes the state of memory, `questions` put proposals to people.
+    """
 
     router: Router
     shell: MemoryShell
@@ -223,11 +225,11 @@ class Bot:
         return self.language(address)
 
     def is_demo(self, address: Address) -> bool:
-        """Whether it is the embedded model that answers, and can."""
+        """True if it is the embedded model that answers, and can."""
         return self.keep.models.name_for(address.session_key) == EMBEDDED and is_installed()
 
     def greeting(self, address: Address) -> str:
-        """Which model one talks to, and how to have a better one."""
+        """Sentence that names the model, and tells how to have a better one."""
         info = self.keep.models.get(address.session_key)[0].info
         if self.is_demo(address):
             return say("chat.demo_model", self.language(address))

@@ -70,7 +70,7 @@ def plugin_channels(plugins: Plugins, house: "ChannelServices", taken: Collectio
 
 
 def has_channels(plugins: Plugins) -> bool:
-    """Whether a plugin is a place where people talk to the bot."""
+    """True if a plugin is a place where people talk to the bot."""
     return any(True for _ in _offered(plugins, "nanobot.channels"))
 
 
@@ -137,7 +137,7 @@ class ChatChannel(Platform, Protocol):
         ...
 
     def status(self) -> PlatformStatus:
-        """How it is going with listening."""
+        """Return the state of listening."""
         ...
 
     async def aclose(self) -> None:
@@ -173,7 +173,7 @@ class ChannelRunner:
         return self._channel.name
 
     def state(self) -> ChannelState:
-        """How it is doing; both halves count."""
+        """State of the channel; both halves count."""
         status = self._channel.status()
         stopped = [half.trouble for half in (self.listening, self.delivering) if half.is_pausing]
         obstacle = status.trouble if status.trouble in OBSTACLES else ""
@@ -205,7 +205,7 @@ class ChannelRunner:
 
 
 def flow_of(status: DeliveryStatus, now: datetime) -> Flow:
-    """How deliveries go, told by the hands of the clock."""
+    """Return the state of deliveries at a monotonic time."""
     everywhere, chats = status.silent_everywhere, status.silent_chats
     seconds = everywhere or max(chats.values(), default=0.0)
     late = status.delays[0] if status.delays else None
@@ -223,7 +223,7 @@ def flow_of(status: DeliveryStatus, now: datetime) -> Flow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelServices:
-    """What the channels use of the house."""
+    """Services of the gateway that channels use."""
 
     door: AccessPolicy
     media: Media
@@ -241,7 +241,7 @@ def build_posts(config: Config, house: ChannelServices) -> Sequence[ChannelRunne
 
 
 def build_transcriber(config: Config, clock: Clock) -> EndpointTranscriber | None:
-    """Who turns speech into text; None if nobody is configured."""
+    """Return the speech-to-text model; None if none is configured."""
     says = config.transcription
     if says is None:
         return None
@@ -328,7 +328,7 @@ PROBE_EVERY = 10.0
 
 
 class Watch:
-    """What is asked by `/status`, `nanobot status` and `GET /health`, and what the gateway prints as it changes."""
+    """State of the gateway for `/status`, `nanobot status` and `GET /health`; its changes, for its terminal."""
 
     def __init__(self, spool: Spool, clock: Clock, language: Language, tell: Tell) -> None:
         """`tell` takes a line for whoever started the gateway, in this language."""
@@ -354,7 +354,7 @@ class Watch:
             await self._clock.sleep(PROBE_EVERY)
 
     async def look(self, apart_from: str = "") -> GatewayState:
-        """How it is going, as LookAtGateway has it; where the disk cannot be read, without what waits."""
+        """Return the state of the gateway, as LookAtGateway does; without the backlog where the disk cannot be read."""
         if self._spool.trouble:
             await self._spool.probe()
             self.changed()

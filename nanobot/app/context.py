@@ -1,4 +1,4 @@
-"""What all parts of the bot are built from: configuration, paths, clock, log, models, and the people who may talk."""
+"""Run-time context that all builders share: configuration, paths, clock, log, models, people."""
 
 import logging
 import os
@@ -31,7 +31,7 @@ from nanobot.workspace import Home, Workspace
 
 @dataclass(frozen=True, slots=True)
 class AppContext:
-    """What whoever starts the bot gives it."""
+    """Run-time context as whoever starts the bot provides it."""
 
     config: Config
     home: Home
@@ -75,7 +75,7 @@ def pairing_without_gateway(people: People, workspace: Workspace, clock: Clock) 
 
 
 def _configured(config: Config) -> dict[str, Configured]:
-    """What the configuration says of each channel that it knows."""
+    """Return the configured people and groups of each channel."""
     configured = {}
     if telegram := config.telegram:
         configured["telegram"] = Configured(
@@ -114,7 +114,7 @@ BYTES_PER_TOKEN = 16
 
 
 def replay_bytes(config: Config) -> int:
-    """How much of a session is read at most: what the largest window could hold, generously."""
+    """Return the number of bytes of a session that are read at most: the largest window, with a good margin."""
     windows = [preset.context_window or WINDOW for preset in config.models.values()]
     return min(REPLAY_BYTES, BYTES_PER_TOKEN * max(windows, default=WINDOW))
 

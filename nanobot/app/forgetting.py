@@ -59,7 +59,7 @@ _OURS = ("memory", "sessions", "media", "spill", "skills", "people", "groups", "
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Who keeps something, or copies it."""
+    """Parts of the bot that keep or copy what was said."""
 
     ground: AppContext
     keep: ConversationServices
@@ -122,7 +122,7 @@ async def go_on(forgetting: Forgetting, bus: Bus, workspace: Workspace, *, again
 
 
 async def keep_on(forgetting: Forgetting, bus: Bus, workspace: Workspace, clock: Clock) -> None:
-    """What could not be forgotten is tried again every so often, until cancelled."""
+    """Retry an unfinished erasure at intervals, until cancelled."""
     while True:
         await clock.sleep(PAUSE)
         await go_on(forgetting, bus, workspace, again=True)
@@ -158,7 +158,7 @@ def _stores(parts: Parts, transcripts: ErasableSessions, remembered: MemoryErasu
 
 
 def _whose_mark(parts: Parts, name: str, value: str) -> tuple[str, Address, str] | None:
-    """Whose a message is that Telegram has brought and that is not on the bus yet."""
+    """Return the owner of a Telegram message that is not on the bus yet."""
     if (held := held_saying(name, value)) is None:
         return None
     channel, who = held.address.channel, held.sender.id
@@ -188,7 +188,7 @@ async def _still(parts: Parts) -> AsyncIterator[Unheard]:
 
 
 async def _unheard(parts: Parts, meant: Meant, language: Language) -> None:
-    """What was said in a conversation and waits for its turn was counted as well, and would be written down anew."""
+    """Drop the waiting messages of a conversation: they were counted as kept, and would be written anew."""
     dropped: dict[Address, InboundMessage] = {}
 
     def is_meant(message: InboundMessage) -> bool:
@@ -227,7 +227,7 @@ def _is_settings(home: Home, path: Path) -> bool:
 
 
 def _is_own(space: Workspace, path: Path) -> bool:
-    """Whether a person, or the model at their wish, put it into the workspace: it is no part of the bot's memory."""
+    """True if a person, or the model at their wish, put it into the workspace: it is no part of the bot's memory."""
     if not path.is_relative_to(space.root) or path == space.heartbeat:
         return False
     inside = PurePosixPath(path.relative_to(space.root))

@@ -42,7 +42,7 @@ MOST_OF_MESSAGE = 120
 
 
 class Ending:
-    """How the gateway is told to end: to finish what runs first, or `at_once`."""
+    """Request to end the gateway: after the running turns, or `at_once`."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -129,7 +129,7 @@ class Gateway:
             await self._aclose()
 
     def _work(self) -> Iterator[Coroutine[object, object, None]]:
-        """What goes on until the very end."""
+        """Run the background tasks that last until the very end."""
         control = served({"status": self._status, **shell_handlers(self._bot, self._pairing)})
         yield self._bot.dispatcher.run()
         yield self._watch.run()

@@ -1,4 +1,4 @@
-"""What `nanobot doctor` looks at of memory; reads beside a gateway that runs, and changes nothing."""
+"""Health checks of memory for `nanobot doctor`: read-only, beside a gateway that runs."""
 
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -47,7 +47,7 @@ from nanobot.workspace import Workspace, is_remembered, scope_of
 
 @dataclass(frozen=True)
 class Upkeep:
-    """How the history is and what git said of it, the lines of episodes that cannot be read, Dream, forgetting.
+    """State of the history, of the episodes file, of Dream and of forgetting.
 
     `owed` conversations wait for a summary; the last try was `failed_summary`, if its kind is not "". `proposals` wait
     for a yes.
@@ -101,7 +101,7 @@ _UNSAID = ("directive", "foreign")
 
 @dataclass(frozen=True)
 class Looked:
-    """What was found: lines that ail, lines that are seen from elsewhere, and how much was looked at."""
+    """Findings about lines of memory, and the number of lines examined."""
 
     ailments: Sequence[Ailment]
     leaks: Sequence[Leak]
@@ -130,8 +130,9 @@ async def look_at_memory(config: Config) -> Looked:
 async def _heard(
     found: Iterable[Ailment], workspace: Workspace, versions: VersionStore, files: Mapping[str, bytes]
 ) -> AsyncIterator[Ailment]:
-    """What was found, without lines that somebody whose memory it is has said after all, and with those that read like
-    instructions and that nobody has: both are looked up in the conversations. Raises StoreError.
+    """Return the findings, without lines that the conversations bear out, and with instructions that they do not.
+
+    Raises StoreError.
     """
     provenance = Provenance(versions, MessageLookup(EpisodeStore(workspace), SessionManager(workspace)))
     ailments, lines = list(found), {f"{line.path}:{number}": line for number, line in shown_lines(files)}
@@ -173,7 +174,7 @@ def _is_memory(path: str) -> bool:
 
 
 async def _past(versions: VersionStore, files: Mapping[str, bytes]) -> MemoryHistory:
-    """What the history tells, if there is one that can be read. What is not in it yet was written by hand."""
+    """Return the recorded history, if it can be read; lines that are not in it were written by hand."""
     try:
         log = await versions.log()
         latest = await versions.files_at(log[0].id) if log else {}

@@ -141,7 +141,7 @@ async def dream_later(dream: Dream, background: BackgroundSlot) -> None:
 
 
 def when_to_dream(config: Config) -> When | None:
-    """When the schedule runs it; None: only when somebody asks."""
+    """Return the trigger of the scheduled dream; None if only people start one."""
     keys = config.memory.dream
     if keys.cron:
         return Cron(keys.cron)
@@ -162,7 +162,7 @@ def build_memories(config: Config, workspace: Workspace, clock: Clock) -> Recall
 def build_reminders(
     config: Config, clock: Clock, memories: RecallService, shelves: MemoryRegistry, models: Models
 ) -> RecallInjector | None:
-    """Who chooses what a message comes with; None if nothing is to be chosen."""
+    """Return the component that adds memories to a message; None if none are to be added."""
     if config.memory.selection == "off":
         return None
     chooser = Chooser(shelves, lambda session: models.get(session)[0]) if config.memory.selection == "llm" else None
@@ -217,13 +217,13 @@ class MemoryServices:
         return history_commands(self.history, told)
 
     def shell(self, view: MemoryView) -> MemoryShell:
-        """What `nanobot memory` does; `view` shows what is remembered."""
+        """Return the actions of `nanobot memory`; `view` shows the files."""
         return MemoryShell(self.history, view, partial(asyncio.to_thread, _scopes, self.workspace))
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What was said, and what it was summarised to."""
+    """Conversations and their summaries."""
 
     sessions: SessionStore
     episodes: Episodes
@@ -320,7 +320,7 @@ class ConversationServices:
     schedule: Schedule
 
     def next_dream(self, after: datetime | None = None) -> datetime | None:
-        """When it dreams by itself; None if it does not."""
+        """Time of the next scheduled dream; None if there is none."""
         return self.schedule.next(DREAM, after)
 
 

@@ -1,4 +1,4 @@
-"""What one process takes over from another: a gateway the workspace of an open chat, and a turn that was cut short."""
+"""Handover between two processes: of an open chat's workspace to a gateway, and of an interrupted turn."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence

@@ -71,11 +71,11 @@ class App:
         return self._bot.language(address)
 
     def greeting(self, address: Address) -> str:
-        """Which model one talks to, and how to have a better one."""
+        """Sentence that names the model, and tells how to have a better one."""
         return self._bot.greeting(address)
 
     def is_demo(self, address: Address) -> bool:
-        """Whether it is the embedded model that answers, and can."""
+        """True if it is the embedded model that answers, and can."""
         return self._bot.is_demo(address)
 
     @property

@@ -1,1 +1,1 @@
-"""How messages travel."""
+"""Transport of messages between channels and the core."""

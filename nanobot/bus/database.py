@@ -270,7 +270,10 @@ class SpoolDatabase:
         await self._in_thread(lambda: self._open(now))
 
     async def run(self, work: Work[T]) -> T:
-        """What the work returns, once everything it wrote is on the disk. Raises StoreError; then it wrote nothing."""
+        """Run work on the database and return its result once it is durable.
+
+        Raises StoreError; then nothing was written.
+        """
         return await self._in_thread(lambda: self._transact(work))
 
     async def scrub(self) -> None:
@@ -307,12 +310,12 @@ class SpoolDatabase:
                     connection.execute("ROLLBACK")
 
     def is_tight(self) -> bool:
-        """Whether the disk is read-only, or so full that it may not take a message."""
+        """True if the disk is read-only, or so full that it may not take a message."""
         space = os.statvfs(self._path.parent)
         return bool(space.f_flag & os.ST_RDONLY) or space.f_bavail * space.f_frsize < _TIGHT
 
     def _kind(self, error: sqlite3.Error) -> DiskObstacle:
-        """What SQLite says; where that is only that it could not be written, what the file system says."""
+        """Return the reason that SQLite gives; if that is only a failed write, the one of the file system."""
         code = getattr(error, "sqlite_errorcode", None)
         if code is not None and (kind := _KINDS.get(code & 0xFF)):
             return kind

@@ -59,7 +59,7 @@ class ErasableSpool:
 
 
 def _counted(meant: Meant) -> Callable[[InboundMessage | OutboundMessage | Alert], bool]:
-    """What is told to people: not the command that asks for it, which is gone by itself when it is answered."""
+    """Return the count shown to people: without the command that asks, which is erased when it is answered."""
     is_meant = _meant(meant)
     return lambda item: is_meant(item) and not (isinstance(item, InboundMessage) and item.text.startswith(_COMMAND))
 
@@ -80,13 +80,13 @@ def _meant(meant: Meant) -> Callable[[InboundMessage | OutboundMessage | Alert],
 
 
 def _is_heard(address: Address, meant: Meant) -> bool:
-    """Whether what goes to a chat may be looked at: of one in which nothing is written down yet its scope tells."""
+    """True if what goes to a chat may be looked at: of one in which nothing is written down yet its scope tells."""
     chat = f"{address.channel}-{address.chat}"
     return meant.hears(address.session_key) or meant.reaches(f"person:{chat}") or meant.reaches(f"group:{chat}")
 
 
 def inbound_is_meant(message: InboundMessage, meant: Meant) -> bool:
-    """Whether a message that is not dealt with yet is meant."""
+    """True if a message that is not dealt with yet is meant."""
     if not meant.reaches(message.authority.scope.name):
         return False
     if message.id in meant.inbound or message.address.session_key in meant.sessions:

@@ -84,7 +84,7 @@ def remove(db: Connection, message_ids: Iterable[str]) -> None:
 
 
 def set_aside(db: Connection, now: datetime) -> None:
-    """What took too many processes down with it is not received any more."""
+    """Set aside a message that took too many processes down with it."""
     dead = "WHERE deaths >= ? AND NOT is_aside"
     for raw, deaths in db.execute(f"SELECT message, deaths FROM inbound {dead}", (MOST_DEATHS,)).fetchall():  # noqa: S608 - a constant
         message = decode(raw, InboundMessage)
@@ -101,6 +101,6 @@ def at(db: Connection, address: Address) -> Collection[str]:
 
 
 def aside(db: Connection) -> Sequence[InboundMessage]:
-    """What was set aside and is not dealt with."""
+    """Return the messages that were set aside and not dealt with."""
     rows = db.execute("SELECT message FROM inbound WHERE is_aside ORDER BY number").fetchall()
     return [decode(raw, InboundMessage) for (raw,) in rows]

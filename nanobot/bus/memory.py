@@ -77,7 +77,7 @@ class MemoryBus:
 
 
 def _is_new(message_id: str, known: OrderedDict[str, None]) -> bool:
-    """Whether this id did not come before; from now on it did."""
+    """True if this id did not come before; from now on it did."""
     if message_id in known:
         return False
     known[message_id] = None

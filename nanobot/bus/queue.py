@@ -25,7 +25,7 @@ class QueuePlace:
 
 @dataclass(slots=True)
 class _Queue:
-    """What waits for one address. `held` was handed out; it may be handed out again from `due` on, if that is set."""
+    """Queue of one address. `held` was handed out; it may be handed out again from `due` on, if that is set."""
 
     places: deque[QueuePlace] = field(default_factory=deque)
     progress: int = 0
@@ -33,7 +33,10 @@ class _Queue:
     due: float | None = None
 
     def head(self, now: float) -> QueuePlace | None:
-        """What may be handed out. A progress waits for the messages before it to be handed out, not to arrive."""
+        """Return the next item to hand out.
+
+        A progress waits until the messages before it are handed out, not delivered.
+        """
         if self.held is not None and self.due is not None and self.due <= now:
             return self.held
         first = self.places[0] if self.places else None
@@ -79,7 +82,7 @@ class DeliveryQueue:
         self._append(QueuePlace(next(self._numbers), progress.address, progress))
 
     def head(self, now: float) -> QueuePlace | None:
-        """What has waited longest of what may be handed out."""
+        """Return the item that has waited longest among those that may be handed out."""
         heads = (head for queue in self._queues.values() if (head := queue.head(now)))
         return min(heads, key=lambda place: place.number, default=None)
 
@@ -102,12 +105,12 @@ class DeliveryQueue:
         return True
 
     def holds(self, message_id: str) -> bool:
-        """Whether a message is neither delivered nor given up."""
+        """True if a message is neither delivered nor given up."""
         places = (place for queue in self._queues.values() for place in (queue.held, *queue.places))
         return any(place is not None and place.item == message_id for place in places)
 
     def is_quiet(self, now: float, counts: Callable[[Address], bool]) -> bool:
-        """Whether no message to an address that counts is on its way, or could be at this time."""
+        """True if no message to an address that counts is on its way, or could be at this time."""
         return all(queue.is_quiet(now) for address, queue in self._queues.items() if counts(address))
 
     def settle(self, message_id: str) -> None:

@@ -18,7 +18,7 @@ T = TypeVar("T", bound=InboundMessage | OutboundMessage | Alert)
 
 
 class UnreadableError(Exception):
-    """What lies in a row is not what was put there."""
+    """Error: a row does not hold what was put there."""
 
 
 def key(kind: Literal["in", "out", "turn"], name: str) -> bytes:
@@ -35,7 +35,7 @@ def encode(content: InboundMessage | OutboundMessage | Alert) -> bytes:
 
 
 def decode(raw: bytes, kind: type[T]) -> T:
-    """What was encoded. Raises UnreadableError."""
+    """Decode a row. Raises UnreadableError."""
     try:
         content = msgspec.json.decode(raw, type=kind)
     except (ValueError, TypeError, RecursionError) as error:
@@ -111,7 +111,7 @@ _PREFIX = "question:"
 
 
 class _Row(msgspec.Struct):
-    """Where a question was asked, and the platform's id of the message with its buttons, "" while there is none."""
+    """Place of a question, and the platform's id of the message with its buttons ("" while there is none)."""
 
     address: Address
     place: str = ""
@@ -123,7 +123,7 @@ def record_question(db: Connection, message: OutboundMessage, place: str = "") -
 
 
 def question_place(db: Connection, question: str) -> str:
-    """Where it stands; "" if it has not arrived."""
+    """Return the place of a question; "" if it has not arrived."""
     value = marks_starting_with(db, _PREFIX + question).get(_PREFIX + question)
     return msgspec.json.decode(value, type=_Row).place if value else ""
 
@@ -172,7 +172,7 @@ def prune_alerts(db: Connection, at: float) -> None:
 
 
 def backlog(db: Connection, begun: Collection[str], at: float, apart_from: str) -> Backlog:
-    """What there is; `begun` are the ids of the messages whose turns run, `apart_from` that of one not to count."""
+    """Return the backlog; `begun` are the ids of messages whose turns run, `apart_from` that of one not to count."""
     asking = key("in", apart_from)
     waiting = {name for (name,) in db.execute("SELECT key FROM inbound WHERE NOT is_aside").fetchall()} - {asking}
     running = waiting & {key("in", name) for name in begun}

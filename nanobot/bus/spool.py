@@ -30,7 +30,7 @@ IsMeant = Callable[[InboundMessage | OutboundMessage | Alert], bool]
 
 
 def count_matching(db: Connection, is_meant: IsMeant) -> int:
-    """How many messages and troubles are meant."""
+    """Count the matching messages and troubles."""
     said = _meant(db, "SELECT message FROM inbound", InboundMessage, is_meant)
     answers = _meant(db, "SELECT message FROM outbound", OutboundMessage, is_meant)
     troubles = [raw for (raw,) in db.execute("SELECT trouble FROM trouble") if is_meant(decode(raw, Alert))]
@@ -345,7 +345,7 @@ class Spool:
         return replace(trouble, refused=len(self._refused)) if trouble else None
 
     async def probe(self) -> None:
-        """Where something could not be written, or the disk looks full, try whether a message could be."""
+        """Try whether a message could be written, where that failed before or the disk looks full."""
         if self._database.trouble is None and not await asyncio.to_thread(self._is_tight):
             return
         try:
@@ -368,7 +368,7 @@ class Spool:
     # What the owner wants to know, and to have forgotten.
 
     async def backlog(self, apart_from: str = "") -> Backlog:
-        """How much waits, for how long, and what went wrong; the message that asks for it need not count itself."""
+        """Return the backlog: number, age and failures; the message that asks need not count itself."""
         at = self._clock.now().timestamp()
         return await self._database.run(partial(backlog, begun=list(self._begun), at=at, apart_from=apart_from))
 
@@ -377,7 +377,7 @@ class Spool:
         await self._database.run(partial(rows.acknowledge_alerts, ids=ids))
 
     async def count(self, is_meant: IsMeant) -> int:
-        """How many messages and troubles are meant; see `erase`."""
+        """Count the matching messages and troubles; see `erase`."""
         return await self._database.run(partial(count_matching, is_meant=is_meant))
 
     async def erase(self, is_meant: IsMeant, sessions: Collection[str] = ()) -> int:

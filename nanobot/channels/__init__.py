@@ -1,1 +1,1 @@
-"""Where people talk to the bot."""
+"""Channels: the places where people talk to the bot."""

@@ -1,4 +1,4 @@
-"""Who may talk, decided before anything of a message is kept."""
+"""Access policy: decides who may talk before anything of a message is kept."""
 
 import logging
 import re
@@ -68,8 +68,10 @@ class AccessPolicy(Protocol):
     """Stands in front of a channel."""
 
     async def admit(self, contact: Contact) -> Admission | None:
-        """Whether they may talk, and as whom. None: nothing is kept, nothing is said (a stranger's pairing
-        code, where one is due, is already on its way)."""
+        """True if they may talk, and as whom.
+
+        None: nothing is kept, nothing is said (a stranger's pairing code, where one is due, is already on its way).
+        """
         ...
 
     def hears(self, contact: Contact) -> bool:
@@ -219,16 +221,16 @@ class _Lately:
         self._done: dict[object, float] = {}
 
     def is_first(self, what: object) -> bool:
-        """Whether it was not done lately."""
+        """True if it was not done lately."""
         done = self._done.get(what)
         return done is None or self._clock.monotonic() - done >= self._seconds
 
     def forget(self, what: object) -> None:
-        """It was not done after all."""
+        """Take back a note: the thing did not happen."""
         self._done.pop(what, None)
 
     def note(self, what: object) -> None:
-        """It is done now."""
+        """Note that the thing happens now."""
         self.forget(what)  # the order is that of time
         self._done[what] = self._clock.monotonic()
         while len(self._done) > _MOST_KNOWN:
@@ -236,7 +238,7 @@ class _Lately:
 
 
 def _is_heard(contact: Contact, served: Served) -> bool:
-    """Whether it is said to the bot. Another bot must name it, else two of them talk for ever."""
+    """True if it is said to the bot. Another bot must name it, else two of them talk for ever."""
     return contact.meant == "mention" if contact.is_bot else contact.meant in _HEARD_BY[served.listening]
 
 

@@ -1,4 +1,4 @@
-"""How long the files that people send may take, and how many are fetched at once."""
+"""Limits on fetching the files that people send: seconds, and how many at once."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence

@@ -25,7 +25,7 @@ NOT_YET = "not connected yet"
 
 @dataclass(frozen=True, slots=True)
 class PlatformStatus:
-    """How it is going with the platform.
+    """Health of a platform connection.
 
     `bot` is the bot's name there ("@name"), once it is known; `since` the time from which it has been connected,
     None while it is not; `trouble` says what keeps it from hearing, as an Obstacle (ports/gateway.py) or in a
@@ -56,7 +56,7 @@ class FloodError(DeliveryError):
 
 
 class UnreachableError(DeliveryError):
-    """It did not work now and may later: network, server errors.
+    """Error that may go away: network, server errors.
 
     `may_have_arrived`: the request had been sent when the connection broke or the server failed.
     """
@@ -67,7 +67,7 @@ class UnreachableError(DeliveryError):
 
 
 class GoneError(DeliveryError):
-    """It will never work: the person blocked the bot, the chat is gone, the bot may not write there."""
+    """Error that will stay: the person blocked the bot, the chat is gone, the bot may not write there."""
 
 
 class RejectedError(DeliveryError):
@@ -101,11 +101,11 @@ class Platform(Protocol):
 
     @property
     def can_find(self) -> bool:
-        """Whether `find` can tell if an uncertain part has arrived."""
+        """True if `find` can tell if an uncertain part has arrived."""
         ...
 
     def parts(self, message: OutboundMessage, *, repeat: bool = False) -> Sequence[MessagePart]:
-        """What to send, in order: the same for the same message, so that a retry can go on in the middle.
+        """Return the parts to send, in order: the same for the same message, so that a retry can go on in the middle.
 
         With `repeat`, each part of text begins with the small mark that says that it may have been sent before;
         it is cut in the same places, so that any one part can be taken from here. At least one part; an
@@ -121,7 +121,7 @@ class Platform(Protocol):
         ...
 
     def preview(self, text: str) -> Sequence[MessagePart]:
-        """How a text that is still growing looks now; a longer one rolls over into further parts."""
+        """Return the preview of a growing text; a longer one rolls over into further parts."""
         ...
 
     async def send(self, message: OutboundMessage, part: MessagePart, number: int) -> str:

@@ -112,7 +112,7 @@ def _parser() -> _Parser:
 
 
 def _is_of_output(error: Exception) -> bool:
-    """Whether standard output is what could not be written: what was not, waits there, unless unbuffered."""
+    """True if standard output is what could not be written: what was not, waits there, unless unbuffered."""
     if not isinstance(error, OSError) or error.filename is not None:
         return False
     try:

@@ -181,7 +181,7 @@ class _Server:
             await steady.aclose()
 
     async def _serve_with(self, bot: "App | Joined", steady: "SteadyChannel", *, once: bool) -> bool:
-        """Whether the person has left; else whoever served them has ended, or another process was faster."""
+        """True if the person has left; else whoever served them has ended, or another process was faster."""
         import asyncio
 
         from nanobot.channels.socket.client import Joined, LeftAloneError
@@ -250,7 +250,7 @@ class _Server:
 
 
 def _of_gateway(bot: "App | Joined", *, was_one: bool) -> str:
-    """Which sentence tells that a gateway serves from now on; "" if none does."""
+    """Return the catalogue key that tells that a gateway serves from now on; "" if none does."""
     from nanobot.channels.socket.client import Joined
 
     if not (isinstance(bot, Joined) and bot.is_gateway):

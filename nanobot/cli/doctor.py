@@ -272,7 +272,7 @@ def _look_at_workspace(root: "Path") -> "Iterator[Finding]":
 
 
 def _garbled(path: "Path") -> str:
-    """Where a text is not UTF-8; "" if it is, or says that it is UTF-16."""
+    """Return the position at which a text stops being UTF-8; "" if it is UTF-8, or says that it is UTF-16."""
     from nanobot.store.documents import is_utf16
 
     data = path.read_bytes()

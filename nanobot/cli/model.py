@@ -148,7 +148,7 @@ def _described(preset: "ModelPreset", language: "Language") -> str:
 
 
 def _source(args: argparse.Namespace, config: "Config") -> tuple[str, str]:
-    """What to call the model, and where it is."""
+    """Return the name of the model, and its place."""
     from nanobot.config import EMBEDDED
     from nanobot.models.pull import CATALOGUE, is_name, name_in
 

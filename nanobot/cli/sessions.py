@@ -113,7 +113,7 @@ def search(args: argparse.Namespace) -> int:
 
 
 def _words(typed: "Sequence[str]") -> "Sequence[str]":
-    """What is looked for: words, and phrases that were put into double quotes."""
+    """Return the search terms: words, and phrases in double quotes."""
     import re
 
     found = [phrase or word for phrase, word in re.findall(r'"([^"]*[^"\s][^"]*)"|(\S+)', " ".join(typed).casefold())]

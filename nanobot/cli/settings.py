@@ -57,7 +57,7 @@ def language_here(configured: str) -> "Language":
 
 
 def starting_words(args: Namespace, loaded: "Loaded") -> list[str]:
-    """What to say when the bot starts, a line each: of the configuration, and of a home that all others could read."""
+    """Return the notices at the start, a line each: about the configuration, and about a home that others can read."""
     from nanobot.i18n import say
     from nanobot.workspace import make_private
 
@@ -69,7 +69,7 @@ def starting_words(args: Namespace, loaded: "Loaded") -> list[str]:
 
 
 def idle_words(loaded: "Loaded") -> list[str]:
-    """What to say of keys that are set and have no effect yet, and of a TZ that has none, a line each."""
+    """Return a line for each key that is set and has no effect yet, and for a TZ that has none."""
     from nanobot.config.describing import idle_keys
     from nanobot.i18n import say
 
@@ -80,7 +80,7 @@ def idle_words(loaded: "Loaded") -> list[str]:
 
 
 def zone_findings(loaded: "Loaded") -> "list[Finding]":
-    """That TZ is no time zone, if the time is told by it."""
+    """Return the finding that TZ is no time zone, if the time is told by it."""
     from nanobot.config.values import zone_mistake
     from nanobot.ops.doctor import warning
 

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _about_memory(config: "Config", args: argparse.Namespace, language: "Language") -> "Sequence[str]":
-    """How what is remembered is doing, read where no gateway tells of it."""
+    """Return the state of memory, read where no gateway reports it."""
     import asyncio
 
     from nanobot.app.bot import beside

@@ -1,4 +1,4 @@
-"""What commands tell a person: broken between words at the width of a terminal, and left as it is in a pipe."""
+"""Output of commands for people: wrapped at the width of a terminal, unwrapped in a pipe."""
 
 import json
 import re

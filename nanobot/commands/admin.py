@@ -98,7 +98,7 @@ def channel_line(channel: ChannelState, language: Language) -> str:
 
 
 def _gap_lines(channel: ChannelState, language: Language) -> Iterator[str]:
-    """What was not read after a pause, the newest first."""
+    """Return the lines about messages that were not read after a pause, the newest first."""
     gaps = list(reversed(channel.gaps))
     for gap in gaps[:MOST_GAPS]:
         key = f"gateway.gap_{gap.why}" if gap.where else "gateway.gap_chats"
@@ -108,7 +108,7 @@ def _gap_lines(channel: ChannelState, language: Language) -> Iterator[str]:
 
 
 def _flow_lines(channel: ChannelState, language: Language) -> Iterator[str]:
-    """What does not get through."""
+    """Return the lines about obstacles to delivery."""
     flow, name = channel.flow, channel.name
     if flow.silent_until:
         key = "gateway.silent_chats" if flow.silent_chats else "gateway.silent"
@@ -170,7 +170,7 @@ _MOST_LISTED = 10
 
 @dataclass(frozen=True, slots=True)
 class PairingRequester:
-    """Who wants something of the pairing: MACHINE, or an owner's channel:id.
+    """Requester of a pairing action: MACHINE, or an owner's channel:id.
 
     `pair` is what they typed in front of the words, `title` the name of the group where they are.
     """
@@ -277,7 +277,7 @@ class Pairing:
         )
 
     def _how(self, at: Address, asker: PairingRequester) -> dict[str, str]:
-        """How a group is served, in words."""
+        """Return how a group is served, in words."""
         served = self._people.served(at.channel, [at.chat])
         if served is None:
             return {}

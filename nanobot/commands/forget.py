@@ -45,12 +45,12 @@ ALL = "all"
 
 
 def new_token() -> str:
-    """What names a question: short enough to be typed, and no number."""
+    """Return a new token of a question: short enough to be typed, and no number."""
     return secrets.choice(_LETTERS) + "".join(secrets.choice(_LETTERS + _DIGITS) for _ in range(3))
 
 
 def answer_in(argument: str) -> tuple[bool | None, str, str]:
-    """Whether it says yes or no (None: it does neither), to which token, with which number; "" for what is not said."""
+    """True if it says yes or no (None: it does neither), to which token, with which number; "" for what is not said."""
     word, *rest = argument.split() or [""]
     if (agrees := consent(word)) is None or not _ANSWER.fullmatch(" ".join(rest)):
         return None, "", ""
@@ -74,7 +74,7 @@ def is_before(now: datetime, until: str) -> bool:
 
 
 def goes_with(other: ErasureQuestion, question: ErasureQuestion) -> bool:
-    """Whether it is about what goes with a yes to the second."""
+    """True if it is about what goes with a yes to the second."""
     match question.kind:
         case "person":
             return other.by.startswith(f"{question.value} ") or other.value == question.value
@@ -106,7 +106,7 @@ class Words:
         return "\n".join([self.say("nothing_found"), *self._left(preview.left, whole=True)])
 
     def preview(self, preview: Preview, *, whole: bool) -> Sequence[str]:
-        """What would go, line by line: how much in each place, and what there; of much, the first, unless `whole`."""
+        """Return the preview, line by line: how much in each place, and what; of much, the first, unless `whole`."""
         lines = [self.say("preview"), *self._linked(preview.meaning.meant)]
         for place, count in preview.counts.items():
             if count:
@@ -114,11 +114,11 @@ class Words:
         return [*lines, *self._left(preview.left, whole=whole)]
 
     def ask(self, token: str, number: int) -> Sequence[str]:
-        """How to say yes to it."""
+        """Return the sentence that tells how to say yes."""
         return ["", self.say("ask_number" if number else "ask", token=token, number=number)]
 
     def receipt(self, receipt: ErasureReceipt, *, at_shell: bool = False) -> str:
-        """What is gone, what stays, and what nobody here can reach."""
+        """Return the receipt: what is gone, what stays, and what nobody here can reach."""
         return "\n".join(
             [
                 self.say("unfinished" if receipt.is_unfinished else "done"),
@@ -140,7 +140,7 @@ class Words:
         return f"- {self.say('counted', place=self.say(f'place_{place}'), count=f'{count:,}')}"
 
     def is_cut(self, preview: Preview) -> bool:
-        """Whether the preview leaves out something that could be shown."""
+        """True if the preview leaves out something that could be shown."""
         return len(preview.left) > MOST_LEFT or any(
             len(_at_first(each)) < len(each) for place, each in preview.shown.items() if preview.counts.get(place)
         )
@@ -218,7 +218,7 @@ Begins = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class ForgetRequester:
-    """Who wants something forgotten: `by` is the person with their scope, "" at the shell of the machine.
+    """Requester of an erasure: `by` is the person with their scope, "" at the shell of the machine.
 
     `typed` is what they write in front of their words; `address` is where the receipt goes after a crash, `message` the
     id of what they said.
@@ -265,7 +265,7 @@ class Forgetting:
         self._resumed: set[str] = set()  # ids of messages that said yes to what another process has begun
 
     async def show(self, typed: str, asker: ForgetRequester) -> ForgetAnswer:
-        """What would go. Raises StoreError."""
+        """Return the preview of an erasure. Raises StoreError."""
         words = Words(asker.language, asker.typed)
         try:
             wish = read_wish(typed)
@@ -353,7 +353,7 @@ class Forgetting:
         return OutboundMessage(id=new_id(), address=receipt.order.address, text=text, kind="notice")
 
     async def unfinished(self) -> bool:
-        """Whether something that somebody said yes to is not erased everywhere yet. Raises StoreError."""
+        """True if something that somebody said yes to is not erased everywhere yet. Raises StoreError."""
         return await self._forget.is_unfinished()
 
     async def asked_before(self, by: str, where: str) -> str:
@@ -369,7 +369,7 @@ class Forgetting:
         return token if is_new else ""
 
     def has_resumed(self, message: str) -> bool:
-        """Whether this is the id of a message whose yes was carried out at the start, with its receipt."""
+        """True if this is the id of a message whose yes was carried out at the start, with its receipt."""
         return bool(message) and message in self._resumed
 
     def _may(self, wish: ForgetRequest, asker: ForgetRequester) -> bool:
@@ -407,7 +407,7 @@ class Forgetting:
         return here[0] if len(here) == 1 else None
 
     async def _close(self, question: ErasureQuestion, *, is_agreed: bool = False) -> None:
-        """It is answered. If what it is about goes, so does what others asked about that."""
+        """Close a question. If its subject is erased, the questions of others about it close, too."""
         others = [one for one in await self._open() if one != question]
         await self._questions.write([one for one in others if not (is_agreed and goes_with(one, question))])
 

@@ -32,7 +32,7 @@ _LONGEST_COUNT = 3  # digits; an id has more
 
 @dataclass(frozen=True, slots=True)
 class HistoryRequester:
-    """Who wants something of the history, in which language, and how they write the commands for it.
+    """Requester of a history action, with their language and their spelling of commands.
 
     `typed` is what they wrote behind the command; `chooses`: whether they see buttons, which then say it all.
     """
@@ -47,7 +47,7 @@ class HistoryRequester:
         return say(f"history.{sentence}", self.language, **values)
 
     def command(self, action: Written, argument: str = "") -> str:
-        """What they would type."""
+        """Return the command as they would type it."""
         return f"{self.commands(action)} {argument}".strip()
 
     @property
@@ -59,7 +59,7 @@ class HistoryRequester:
 
 @dataclass(frozen=True, slots=True)
 class HistoryProblem:
-    """It was not done. `kind` is one of VersionError's, or names a sentence of this section."""
+    """Refusal of a history action. `kind` is one of VersionError's, or names a sentence of this section."""
 
     kind: VersionErrorKind | Literal["usage_why", "usage_undo", "not_found", "dreaming", "owner_only", "no_versions"]
     detail: str = ""
@@ -104,7 +104,7 @@ class HistoryCommands:
         self._is_dreaming = is_dreaming
 
     async def do(self, action: Action, words: str, asking: HistoryRequester) -> Result:
-        """What was found or done. Raises StoreError."""
+        """Carry out a history action and return its result. Raises StoreError."""
         try:
             match action:
                 case "why":

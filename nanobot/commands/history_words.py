@@ -1,4 +1,4 @@
-"""What people read about the history of their memory."""
+"""Sentences about the history of memory."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ _SHORT = 7  # digits of an id, as people know it from git
 
 
 def told(result: Result, asking: HistoryRequester) -> CommandAnswer:
-    """What came of asking, in words."""
+    """Return the result of a history action in words."""
     match result:
         case HistoryProblem(kind, detail):
             return CommandAnswer(_trouble(kind, detail, asking), failed=True)
@@ -74,7 +74,7 @@ def _trouble(kind: str, detail: str, asking: HistoryRequester) -> str:
 
 
 def _renamed(entry: TimelineEntry, asking: HistoryRequester) -> Iterator[str]:
-    """Why a version has another number than was typed."""
+    """Return the sentence about a version whose number changed since it was typed."""
     if not entry.version.id.startswith(asking.typed.casefold()):
         yield asking.say("renamed", typed=_cut(cleaned(asking.typed), _SHORT + 1), version=_id(entry))
 
@@ -108,7 +108,7 @@ def _testimony(testimony: Testimony, asking: HistoryRequester) -> Iterator[str]:
 
 
 def _quoted(said: QuotedMessage, asking: HistoryRequester) -> Iterator[str]:
-    """Whose words they are, and the words."""
+    """Return a quotation with its author."""
     who = as_name(said.speaker) or asking.say({"answer": "by_bot", "result": "by_tool"}.get(said.how, "by_you"))
     sentence = f"from_{said.how}" if said.how in ("summary", "command") else "from_message"
     if said.quoted:
@@ -164,7 +164,7 @@ def _listed(entry: TimelineEntry, asking: HistoryRequester) -> Iterator[str]:
 
 
 def _did(entry: TimelineEntry, asking: HistoryRequester) -> Sequence[str]:
-    """What a version did, a line each: its operations, or its files where nobody said more."""
+    """Return the effect of a version, a line each: its operations, or its files where the message names none."""
     operations = _operations(entry)
     if not operations:
         return [", ".join(map(_name, entry.paths[:10]))]
@@ -181,7 +181,7 @@ def _first(entry: TimelineEntry, asking: HistoryRequester) -> str:
 
 
 def _operations(entry: TimelineEntry) -> Sequence[Operation]:
-    """What there is to tell of a version."""
+    """Return the operations of a version that are worth telling."""
     said = () if entry.kind == "hand" else entry.operations
     shown = {operation.file for operation in entry.seen}
     told = [one for one in said if not (one.says_nothing and one.file in shown)]

@@ -74,7 +74,7 @@ def page_named(pages: Sequence[MemoryPage], name: str) -> MemoryPage | None:
 
 
 def _plain(text: str | None) -> str:
-    """What a person reads of MEMORY.md or USER.md, without the title that repeats its name."""
+    """Return MEMORY.md or USER.md for people, without the title that repeats its name."""
     lines = shown_facts(text, _ALL).text.strip().split("\n")
     first = headings(lines)[0]
     return "\n".join(lines[1:] if first and first.level == 1 else lines).strip()
@@ -205,7 +205,7 @@ def _all(
 def _hints(
     notebook: Notebook, budget: int, call: Call, commands: Callable[[Written], str], *, reaches: bool
 ) -> Iterator[str]:
-    """What there is to know and to do about it. Who cannot reach the files hears nothing of editing them."""
+    """Return the hints below a memory view. People who cannot reach the files hear nothing of editing them."""
     facts = notebook.section(budget)
     if facts.is_cut:
         sentence = "memory.cut" if reaches else "memory.cut_member"
@@ -219,7 +219,7 @@ def _hints(
 
 
 def _none(notebook: Notebook, call: Call, commands: Callable[[Written], str], *, reaches: bool) -> str:
-    """That nothing is called so; of the owner's other files, where they are."""
+    """Return the sentence that no note has this name; for the owner's other files, where they are."""
     root = notebook.path.parent.parent
     is_mine = reaches and call.message.authority.scope.is_owner
     other = next((file for file in _OTHERS if is_mine and same_name(file, call.argument)), None)
@@ -249,7 +249,7 @@ def _alone(notebook: Notebook, page: MemoryPage, call: Call, bold: Bold, *, reac
 
 
 def _path(notebook: Notebook, file: str, *, reaches: bool) -> str:
-    """Where a file of this memory lies; where the workspace is on this machine concerns its owner only."""
+    """Return the path of a file of this memory; where the workspace is on this machine concerns its owner only."""
     return str(notebook.path.with_name(file)) if reaches else f"{notebook.folder}/{file}"
 
 
@@ -312,7 +312,7 @@ def _shown(hit: Hit, call: Call) -> Iterator[str]:
 
 
 def source_of(said: SearchableText, language: Language) -> str:
-    """Where something stands, or who said it and where."""
+    """Return the source of a hit: the file, or who said it and where."""
     if said.source in ("note", "memory"):
         return say(f"recall.{said.source}", language, file=said.file)
     if said.source == "episode":
@@ -369,7 +369,7 @@ def dream_command(dream: Dream, send: Send, archive: Archive) -> Command:
 
 
 def dream_lines(dream: Dream, next_at: NextAt = lambda after: None) -> Lines:
-    """What /status and /memory say of it: to others than owners only what waits of their own."""
+    """Return the lines about Dream for /status and /memory; people who are no owners see their own backlog only."""
 
     async def lines(call: Call) -> Sequence[str]:
         scope = call.message.authority.scope

@@ -1,4 +1,4 @@
-"""What `nanobot memory` does, and the history of memory as JSON for programs."""
+"""Actions of `nanobot memory`, and the history of memory as JSON for programs."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -32,7 +32,7 @@ Data = Mapping[str, object]
 
 
 def as_data(result: Result) -> Data:
-    """What came of asking."""
+    """Return a result as JSON data."""
     match result:
         case HistoryProblem(kind, detail):
             return {"error": kind, "detail": detail}
@@ -149,7 +149,7 @@ class MemoryShell:
 
 
 def _typed(action: str, scope: Scope, family: str = "memory") -> str:
-    """How whoever is at the shell asks for it: in the family they know, if it has that."""
+    """Return the command as the person at the shell would type it, in the family they know."""
     known = family if action in ("log", "restore", "undo") else "memory"
     return f"nanobot {known} {action}{'' if scope.is_owner else f' --scope {scope}'}"
 

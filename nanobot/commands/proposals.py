@@ -69,14 +69,14 @@ class ProposalQuestions:
         return FollowUp(message, answer, partial(self.proposals.asked, proposal.id))
 
     async def _is_over(self, turn: str, key: str) -> bool:
-        """Whether nobody goes on with a turn: it is answered, or was ended, or is out of view."""
+        """True if nobody goes on with a turn: it is answered, or was ended, or is out of view."""
         session = await self.sessions.load(key)
         return not turn or turn in session.ended or not _is_open(turn, session)
 
     def question(
         self, proposal: ProposedChange, language: Language, *, whole: bool = False, typed: bool = True
     ) -> CommandAnswer:
-        """What is asked: of what is long its ends first, since whoever says yes has to have read all of it.
+        """Return the question about a proposal: of long texts the ends first, since a yes needs all of it read.
 
         `typed`: whether a bare yes or no of whoever reads it is one to this.
         """
@@ -107,7 +107,7 @@ class ProposalQuestions:
         return await self._told(call, name, await decide(name))
 
     async def listed(self, call: Call) -> CommandAnswer:
-        """What waits in the scope of whoever asks, or all of what the argument names."""
+        """Return the proposals that wait in the requester's scope, or all of one that the argument names."""
         waiting = await self.proposals.waiting(call.message.authority.scope)
         if call.argument:
             named = next((one for one in waiting if one.id == call.argument.upper()), None)
@@ -188,7 +188,7 @@ def proposal_lines(proposals: Proposals) -> Lines:
 
 
 def _of_decision(decision: Decision, *, tells: bool) -> OutboundMessage | None:
-    """What is said of a change that was made, or not, when the process after began."""
+    """Return the sentence about a change that was made, or not, when the process after it began."""
     proposal = decision.proposal
     if proposal is None or proposal.address is None:
         return None

@@ -120,7 +120,7 @@ def _remarks(message: Message, language: Language) -> Iterator[str]:
 
 
 def _quoted(quote: Quote) -> str:
-    """What somebody else wrote, as Markdown quotes it."""
+    """Return somebody else's words as a Markdown quotation."""
     head = f"[{' '.join(filter(None, (quote.how, as_name(quote.by))))}]"
     return "\n".join(f"> {line}" for line in (head, *quote.text.split("\n")))
 
@@ -139,7 +139,7 @@ Lines = Callable[[Call], Awaitable[Sequence[str]]]
 
 
 def all_of(*parts: Lines | None) -> Lines:
-    """What they all have to say, in their order."""
+    """Return the texts of all, in their order."""
 
     async def lines(call: Call) -> Sequence[str]:
         return [line for part in parts if part for line in await part(call)]
@@ -365,7 +365,7 @@ class Listing:
 
 
 def _words(message: Message) -> str:
-    """What was said or, where nothing was, what came along."""
+    """Return the words, or the attachments where there are none."""
     files = (as_name(file.name or file.path) for file in message.files)
     others = (f"[{as_name(quote.by)}] {quote.text}" if quote.by else quote.text for quote in message.quotes)
     return message.content or next((text for text in (*others, *files) if text), "")
@@ -488,7 +488,7 @@ def export_command(store: SessionStore, clock: Clock, media: Media, save: Save) 
 
 
 def _of_scope(messages: Sequence[Message], scope: str) -> Sequence[Message]:
-    """Those of turns in this scope: what was said here before somebody's role changed is not theirs any more."""
+    """Return the turns in this scope: those from before a change of role are not theirs any more."""
     others = {message.turn for message in messages if message.scope not in (None, scope)}
     return [message for message in messages if message.turn not in others]
 

@@ -59,7 +59,7 @@ def _value(node: Scalar, found: re.Match[str], env: Mapping[str, str]) -> str:
 
 
 def _unset(node: Scalar, env: Mapping[str, str]) -> str:
-    """What to say of the first variable in a value that is not set; "" if all are."""
+    """Return the sentence about the first unset variable in a value; "" if all are set."""
     named = (found for found in _VARIABLE.finditer(node.text) if not found[0].startswith("$$"))
     missing = next((found for found in named if found[1] not in env), None)
     if missing is None:

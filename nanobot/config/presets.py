@@ -41,7 +41,7 @@ def chosen(config: Config, home: Home) -> str:
 
 
 def why_unasked(preset: ModelPreset) -> str:
-    """Which variable with a secret of the preset is not set here; "" if it can be asked."""
+    """Return the unset variable that holds the secret of a preset; "" if it can be asked."""
     secrets = (preset.api_key, *preset.extra_headers.values())
     return next((secret.sentence for secret in secrets if isinstance(secret, UnsetSecret)), "")
 

@@ -21,7 +21,7 @@ G = TypeVar("G", bound=Group)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Key:
-    """What is known about a key. `is_idle`: it is promised, checked and kept, and nothing goes by it yet."""
+    """Description of a key. `is_idle`: it is checked and kept, and has no effect yet."""
 
     name: str
     kind: Kind[Any]
@@ -108,7 +108,7 @@ class Section(Generic[G]):
 
 
 def hint(name: str, names: list[str]) -> str:
-    """What was probably meant, as the end of a sentence."""
+    """Return the probable meaning, as the end of a sentence."""
     from difflib import get_close_matches
 
     close = get_close_matches(name.lower().replace("-", "_"), names, 1, cutoff=0.6)

@@ -1,4 +1,4 @@
-"""What was written: YAML nodes with their lines, and what the environment adds."""
+"""Source of the configuration: YAML nodes with their lines, and the environment."""
 
 import dataclasses
 import re
@@ -29,7 +29,7 @@ class SourcePlace:
 
     @property
     def folder(self) -> Path:
-        """Where relative paths start: beside the file, or for a variable where we are."""
+        """Folder that relative paths start from: beside the file, or the working directory for a variable."""
         return Path() if self.line is None else Path(self.source).parent
 
 
@@ -53,7 +53,7 @@ class Node:
 
     @property
     def weight(self) -> int:
-        """How many values this is, what aliases repeat counted again."""
+        """Number of values, with those that aliases repeat counted again."""
         return 1
 
     def __str__(self) -> str:
@@ -116,7 +116,7 @@ class KeyTable(Node):
 
 
 def is_null(node: Node | None) -> bool:
-    """Whether nothing was said: a key without a value is as good as no key."""
+    """True if nothing was said: a key without a value is as good as no key."""
     return node is None or (isinstance(node, Scalar) and node.is_null)
 
 
@@ -167,7 +167,7 @@ def read_file(path: Path) -> KeyTable | None:
 
 
 def read_text(text: str, source: str, key: str) -> Node:
-    """What a text says. Raises ConfigError.
+    """Return the text of a node. Raises ConfigError.
 
     Args:
         text: YAML.

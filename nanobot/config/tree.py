@@ -18,7 +18,7 @@ Profile = Literal["full", "compact"]
 
 @dataclass(frozen=True)
 class Price:
-    """What a million tokens cost."""
+    """Price of a million tokens."""
 
     input: float = key(v.number(0, 1e6, 1.25), 0.0, "What is read.")
     cached: float | None = optional(
@@ -67,7 +67,7 @@ class ModelPreset:
 
     @property
     def compact(self) -> bool:
-        """Whether it gets the short prompt without tools."""
+        """True if it gets the short prompt without tools."""
         return (self.profile or ("full" if self.gguf is None else "compact")) == "compact"
 
 
@@ -91,7 +91,7 @@ _KB = 1024
 
 @dataclass(frozen=True)
 class Budget:
-    """How much of each file the model reads; what is longer is cut with a visible mark."""
+    """Budget in bytes of each file in the prompt; a longer one is cut with a visible mark."""
 
     memory: int = key(v.size("1KB", "1MB"), 32 * _KB, "Of memory/MEMORY.md.")
     soul: int = key(v.size("1KB", "1MB"), 16 * _KB, "Of SOUL.md.")
@@ -102,7 +102,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class DreamConfig:
-    """How past conversations become long-term memory."""
+    """Settings of Dream, which turns past conversations into long-term memory."""
 
     every: float | None = key(or_word(v.duration("1m", "30d"), "off"), 7200.0, "How often it runs, or off.")
     cron: str | None = optional(v.cron(), "Instead of every: when, as in a crontab.")
@@ -116,7 +116,7 @@ class DreamConfig:
 
 @dataclass(frozen=True)
 class Memory:
-    """What is remembered, and how."""
+    """Settings of memory."""
 
     budget: Budget = group(Budget, "How much of each file the model reads; 1KB is 1,024 bytes.")
     selection: Selection = key(
@@ -179,7 +179,7 @@ class McpServer:
 
 @dataclass(frozen=True)
 class Tools:
-    """What the model may do."""
+    """Settings of the model's tools."""
 
     allowed_dirs: tuple[Path, ...] = key(
         ListOf(FilePath()), (), "Folders besides the workspace that the file tools may use."
@@ -218,7 +218,7 @@ def _groups() -> MapOf[Any]:
 
 @dataclass(frozen=True)
 class WebhookConfig:
-    """How Telegram reaches us, instead of our asking."""
+    """Settings of Telegram's webhook, in place of polling."""
 
     url: str = needed(v.url("https"), "The public address that Telegram calls.")
     listen: str = key(v.text("an address of this machine"), "127.0.0.1", "Where the server listens.")
@@ -247,7 +247,7 @@ class TelegramConfig:
 
 @dataclass(frozen=True)
 class CatchUpConfig:
-    """What is read after a pause."""
+    """Settings of catching up after a pause."""
 
     messages: int = key(
         v.whole(0, 1000, 50), 50, "At most so many messages of a chat that are for the bot; 0 for none."
@@ -272,7 +272,7 @@ class DiscordConfig:
 
 @dataclass(frozen=True)
 class AgentConfig:
-    """How a turn runs."""
+    """Settings of turns."""
 
     max_steps: int = key(v.whole(1, 1000, 40), 40, "The most model calls in one turn; then it sums up.")
     while_busy: Literal["steer", "queue"] = key(
@@ -285,14 +285,14 @@ class AgentConfig:
 
 @dataclass(frozen=True)
 class Sessions:
-    """How conversations are kept."""
+    """Settings of sessions."""
 
     fsync: bool = key(v.flag(), True, "Whether each message is forced to the disk before the bot goes on.")
 
 
 @dataclass(frozen=True)
 class UsageLimit:
-    """What may be used up; nothing said means no limit."""
+    """Limits of usage; unset means none."""
 
     tokens_per_day: int | None = optional(v.whole(0, 10**12, 200_000), "Tokens in a day.")
     cost_per_day: float | None = optional(v.number(0, 1e6, 2.5), "Money in a day, in the currency of the prices.")
@@ -311,7 +311,7 @@ class UsageLimits:
 
 @dataclass(frozen=True)
 class Heartbeat:
-    """When the bot looks by itself whether there is something to do."""
+    """Schedule on which the bot looks by itself for something to do."""
 
     every: float | None = key(or_word(v.duration("1m", "30d"), "off"), 1800.0, "How often it looks, or off.")
     hours: v.Hours = key(v.hours(), v.Hours(time(8), time(22)), "At which hours of the local day it looks.")
@@ -337,7 +337,7 @@ class GatewayConfig:
 
 @dataclass(frozen=True)
 class LogConfig:
-    """What is logged."""
+    """Settings of the log."""
 
     level: Literal["debug", "info", "warning", "error"] = key(
         v.choice(Literal["debug", "info", "warning", "error"]), "info", "From which severity on."

@@ -42,7 +42,7 @@ class UnfitError(ValueError):
 
 
 class Kind(Protocol[T]):
-    """What a key's value may be."""
+    """Type of a key's value."""
 
     @property
     def words(self) -> str:
@@ -51,7 +51,7 @@ class Kind(Protocol[T]):
 
     @property
     def secret(self) -> bool:
-        """Whether the value must not be shown."""
+        """True if the value must not be shown."""
         ...
 
     def read(self, node: Node) -> T:
@@ -177,7 +177,7 @@ class MapOf(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Anything:
-    """What somebody else checks: an endpoint's own parameters, a plugin's settings."""
+    """Value that somebody else checks: an endpoint's own parameters, a plugin's settings."""
 
     words: str = "anything"
     secret: bool = False
@@ -204,7 +204,7 @@ class Anything:
 
 
 def _resolve(node: Scalar) -> object:
-    """What YAML 1.2 makes of it: only true and false are booleans, dates and times are text."""
+    """Resolve a scalar as YAML 1.2: only true and false are booleans, dates and times are text."""
     if not node.plain:
         return node.text
     if node.is_null:
@@ -236,7 +236,7 @@ _ZONE_RULE = re.compile(rf"{_ZONE_LETTERS}[+-]?[0-9][0-9:]*(?:{_ZONE_LETTERS}.*)
 
 
 class Listen(NamedTuple):
-    """Where a server listens."""
+    """Address that a server listens on."""
 
     host: str
     port: int
@@ -406,7 +406,7 @@ def hours() -> Single[Hours]:
 
 
 def cron() -> Single[str]:
-    """When, as in a crontab."""
+    """Validate a rule as in a crontab."""
 
     def parse(typed: str) -> str:
         return typed if _CRON.fullmatch(typed) else _unfit()
@@ -440,12 +440,12 @@ def without_secrets(address: str) -> str:
 
 
 def secrets_in(address: str) -> list[str]:
-    """What `without_secrets` masks."""
+    """Return the values that `without_secrets` masks."""
     return [found[0].removeprefix(found[1] or found[2]) for found in _SECRET_PART.finditer(address)]
 
 
 def zone_mistake(variable: str) -> str:
-    """What TZ should be if it is no time zone: the C library then tells the time in UTC, and says nothing. Else "".
+    """Return the advice if TZ is no time zone, which the C library silently reads as UTC; else "".
 
     Besides names it knows rules such as CET-1CEST,M3.5.0,M10.5.0/3, and paths of files.
     """

@@ -98,7 +98,7 @@ class TurnLimits:
 
 
 class Agent:
-    """What happens between a message and its answer."""
+    """Agent: the steps from a message to its answer."""
 
     def __init__(
         self,
@@ -228,11 +228,11 @@ class Agent:
         return ContextBudget(llm.info, tokens, tools, self._limits.compact_at)
 
     def _tools_of(self, model: ModelInfo) -> Sequence[Tool]:
-        """What a model may be told about; small ones know of none."""
+        """Return the tools that a model is told of; none for small ones."""
         return () if model.compact else self._tools
 
     async def _make_room(self, conversation: Conversation, scope: Scope) -> None:
-        """What nobody answers fills the view as well; it would grow until somebody talks to the bot."""
+        """Archive the messages that nobody answers: they would fill the view until somebody talks to the bot."""
         llm, tokens = self._models.get(conversation.key)
         await self._context.refresh(scope)
         with suppress(PromptTooBigError, StoreError):  # what was said is kept; whoever is answered next is told
@@ -256,7 +256,7 @@ class Agent:
         return await self._archive.compact(await self._conversations.open(address.session_key))
 
     def setback(self, address: Address) -> Setback | None:
-        """What keeps a session from being archived at the moment."""
+        """Return the reason why a session is not archived at the moment."""
         return self._archive.consolidator.setback(address.session_key)
 
     def _tell_of_files(self, turn: Turn, model: ModelInfo) -> None:

@@ -42,7 +42,7 @@ class _Question:
     is_covered: bool = False
 
     def is_for(self, message: InboundMessage) -> bool:
-        """Whether it waits, and is answered there."""
+        """True if it waits, and is answered there."""
         return message.address == self.caller.address and not self.answer.done()
 
     def may_be_answered_by(self, message: InboundMessage) -> bool:
@@ -60,7 +60,7 @@ class _Question:
         return self.answer.done() and not self.answer.cancelled() and self.answer.result() == _NO
 
     def outcome(self) -> str:
-        """What came of it, in a word or two."""
+        """Outcome of the question, in a word or two."""
         labels = {button.value: button.label for button in self.choices}
         if not self.answer.done() or self.answer.cancelled():
             return f"✗ {say('tools.over', self.caller.language)}"
@@ -70,7 +70,7 @@ class _Question:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What became of typed words that a question took; `notice` is to be said to them."""
+    """Outcome of typed words that a question took; `notice` is to be said to their sender."""
 
     notice: OutboundMessage | None = None
 
@@ -182,7 +182,7 @@ class ApprovalQuestions:
                 question.is_covered = True
 
     def hint(self, message: InboundMessage) -> bool:
-        """Whether its sender should be told that something waits for their answer; True once for each question.
+        """True if its sender should be told that something waits for their answer; True once for each question.
 
         Only whoever caused it is: a script of theirs, which speaks for itself, wants its own answer.
         """

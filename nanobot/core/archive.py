@@ -196,7 +196,7 @@ class WindowArchive:
         return await self._within_limits(session, "")
 
     async def _within_limits(self, session: str, through: str) -> Archiving:
-        """What is not done within WAIT is given up for now; nothing is asked while the model is left alone."""
+        """Archive within WAIT seconds, or give up for now; no model is asked while it is left alone."""
         if setback := self.consolidator.setback(session):
             return Archiving(failure=setback.kind)
         done = Archiving(failure="slow")

@@ -35,7 +35,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class CommandAnswer:
-    """What a command answers; `failed` if it could not do what it was asked.
+    """Answer of a command; `failed` if it could not do what it was asked.
 
     `yes` and `no` are the commands that a bare yes or no stands for if somebody types it right afterwards. `asks`: the
     answer is the model's to this message. `goes_to` is the conversation with which the terminal goes on.
@@ -93,12 +93,12 @@ class Command:
     in_terminal_only: bool = False
 
     def may(self, authority: Authority) -> bool:
-        """Whether somebody may use it where they speak."""
+        """True if somebody may use it where they speak."""
         least = self.role_in_group if authority.scope.is_group else self.role
         return authority.role.rank <= min(self.role.rank, least.rank)
 
     def help(self, language: Language) -> str:
-        """What it does, in one line."""
+        """Help text of the command, one line."""
         return say(f"help.{self.name.replace('-', '_')}", language)
 
 
@@ -121,7 +121,7 @@ class Router:
         return self._by_name[_normal(parsed[0])], parsed[1]
 
     def has_done(self, message: InboundMessage) -> bool:
-        """Whether a message that comes again was dealt with when this process started."""
+        """True if a message that comes again was dealt with when this process started."""
         return any(each.has_done and each.has_done(message) for each in self.commands)
 
     async def asked_before(self, message: InboundMessage) -> str:
@@ -131,7 +131,7 @@ class Router:
         return next(filter(None, [await asked(message) for asked in asking]), "")
 
     async def after_turn(self, turn: str, message: InboundMessage) -> FollowUp | None:
-        """What is asked when a turn has answered a message; None if nothing is."""
+        """Return the question after a turn; None if there is none."""
         asking = [each.after_turn for each in self.commands if each.after_turn]
         return next(filter(None, [await asked(turn, message) for asked in asking]), None)
 
@@ -156,7 +156,7 @@ def _normal(name: str) -> str:
 
 
 def notice(message: InboundMessage, answer: CommandAnswer) -> OutboundMessage:
-    """What a command says to a message, as it is sent."""
+    """Return the answer of a command to a message, as it is sent."""
     return OutboundMessage(
         id=new_id(),
         address=message.address,
@@ -197,7 +197,7 @@ class Edits:
         self._heard: dict[str, _Wording] = {}
 
     def hear(self, message: InboundMessage) -> Edit:
-        """What this is."""
+        """Classify a message."""
         first, new = message.corrects or message.id, _Wording(hash(message.text), self._calls(message))
         before = self._heard.pop(first, None)
         self._heard[first] = new
@@ -230,7 +230,7 @@ class _Offer:
     was_asked_since: bool = False  # the bot's last words there ask something: a yes or no is one to them
 
     def is_to(self, message: InboundMessage) -> bool:
-        """Whether its sender was asked this, and the message is nothing but words to the bot."""
+        """True if its sender was asked this, and the message is nothing but words to the bot."""
         is_same = (message.sender.id, message.authority.scope) == (self.person, self.scope)
         return is_same and message.to_bot and not (message.files or message.corrects or message.answers)
 
@@ -300,19 +300,19 @@ class Offers:
         return replace(message, text=command)
 
     def left(self, message: InboundMessage, newest: str) -> bool:
-        """Whether it leaves a list as it is, and chooses nothing from it."""
+        """True if it leaves a list as it is, and chooses nothing from it."""
         if not leaves(message.text) or self._asked(message, newest) is None:
             return False
         del self._open[message.address.session_key]
         return True
 
     def _asked(self, message: InboundMessage, newest: str) -> _Offer | None:
-        """What is asked there, if this is the time to answer it and its sender the one."""
+        """Return the open question there, if this is the time to answer it and the sender the one asked."""
         offer = self._shown(message)
         return offer if offer and offer.is_newest and offer.made >= newest else None
 
     def _shown(self, message: InboundMessage) -> _Offer | None:
-        """What its sender was asked there, and has seen, and may still be answered."""
+        """Return the question that the sender was asked there, has seen, and may still answer."""
         offer = self._open.get(message.address.session_key)
         if offer is None or offer.until <= self._clock.monotonic() or self._is_underway(offer.made):
             return None
@@ -338,7 +338,7 @@ class Offers:
         return offer.answer.yes, is_clear
 
     def _answers_other(self, offer: _Offer, newest: str) -> bool:
-        """Whether a yes or no may be one to the bot's last words there, or to a newer question of a turn."""
+        """True if a yes or no may be one to the bot's last words there, or to a newer question of a turn."""
         return offer.was_asked_since or offer.made < newest
 
 

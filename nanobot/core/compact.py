@@ -1,4 +1,4 @@
-"""What a small model reads: its character, the one thing it should know now, and the question.
+"""Prompt of a small model: its character, the one relevant memory, and the question.
 
 Small models drown in long prompts and lose what stands in the middle. How this is put was chosen by
 trying the shapes that come to mind on the embedded model with questions about the user: with all
@@ -97,7 +97,7 @@ def _facts(text: str) -> list[str]:
 
 
 def _statements(earlier: Iterable[Message]) -> list[str]:
-    """What the user said of themselves in this conversation."""
+    """Return the user's statements about themselves in this conversation."""
     texts = (own_part(message.content or "") for message in earlier if message.role == "user")
     wished = (remember_request(text) or text for text in texts if len(text) <= LENGTH)
     said = (sentence for text in wished for sentence in _sentences(text))
@@ -105,7 +105,7 @@ def _statements(earlier: Iterable[Message]) -> list[str]:
 
 
 def _recalled(question: Message) -> list[str]:
-    """What a search found for this question in earlier conversations and notes."""
+    """Return the search results for this question from earlier conversations and notes."""
     said = (sentence for row in shown_memories(question.context or "") for sentence in _sentences(row))
     return [sentence for sentence in said if not sentence.endswith(("?", "？"))]
 

@@ -151,15 +151,15 @@ class Conversation:
 
     @property
     def length(self) -> int:
-        """How many messages there are from `first` on."""
+        """Number of messages from `first` on."""
         return len(self._session.messages) - self._session.along
 
     def holds(self, session: Session) -> bool:
-        """Whether this is the conversation of that very session, not of one that was loaded anew."""
+        """True if this is the conversation of that very session, not of one that was loaded anew."""
         return self._session is session
 
     def replay(self) -> list[Message]:
-        """What the model reads of this conversation, the running turn included."""
+        """Return the messages that the model reads, the running turn included."""
         return [*self._over, *legal(self._running())]
 
     async def record(self, message: Message, turn: str) -> None:
@@ -205,7 +205,7 @@ class Conversation:
         return bool(self._turn) and self._session.asking == self._turn
 
     def past(self, inbound: str) -> PriorAttempt | None:
-        """What became of a message, by its id on the bus, in a process that died; None if it came to nothing."""
+        """Return the fate of a message, by its id on the bus, in a process that died; None if it came to nothing."""
         return past_of(inbound, self._session.messages, self._session.ended)
 
     async def reopen(self, turn: str, *, again: bool = True) -> list[ToolCall]:
@@ -277,11 +277,11 @@ class Conversation:
         await self._store.append(self._session, QueuedMessage(at=self._now(), message=message))
 
     def _still_waiting(self) -> list[QueuedMessage]:
-        """What waits, to be written anew behind a mark before which nothing is read."""
+        """Return the waiting messages, to be written anew behind a mark before which nothing is read."""
         return [QueuedMessage(at=self._now(), message=message) for message in self._session.waiting.values()]
 
     async def enter(self, scope: str) -> bool:
-        """What was said here in another scope is not replayed: the person's role has changed. Whether that is so."""
+        """Enter a scope: earlier words of another scope are not replayed. Returns True if the scope changed."""
         of_users = (message.scope for message in reversed(self._session.messages) if message.role == "user")
         if next(filter(None, of_users), scope) == scope:
             return False
@@ -297,7 +297,7 @@ class Conversation:
         self._replace([])
 
     def counts(self, tokens: TokenEstimator) -> Counts:
-        """What the replay holds. Each message is counted once."""
+        """Token counts of the replay. Each message is counted once."""
         if self._counted_to < len(self._over):
             self._counted += tokens.count_all(self._over[self._counted_to :])
             self._counted_to = len(self._over)
@@ -309,7 +309,7 @@ class Conversation:
             self._reports[tokens] = report
 
     def fits(self, room: float, tokens: TokenEstimator) -> bool:
-        """Whether the replay takes at most `room` tokens."""
+        """True if the replay takes at most `room` tokens."""
         return tokens.tokens(self.counts(tokens)) <= room
 
     async def make_room(self, room: float, tokens: TokenEstimator, newest: int | None = None) -> str:
@@ -374,11 +374,11 @@ class Conversation:
         return list(takewhile(lambda message: message.turn == self._turn, reversed(self._session.messages)))[::-1]
 
     def _running(self) -> list[Message]:
-        """What is shown of the running turn."""
+        """Return the visible messages of the running turn."""
         return [message for message in self._tail() if message.id not in self._left_out]
 
     def _settle(self) -> None:
-        """What ran is over."""
+        """Mark the running turn as over."""
         self._over += legal(self._running())
         self._turn = ""
         self._left_out.clear()
@@ -417,7 +417,7 @@ def moved(
 
 
 def viewed(turns: Sequence[OldTurn], strategy: Strategy, size: Size, room: float) -> tuple[WindowView, OldTurn]:
-    """What a strategy shows, and if that is nothing: what fits of the last turn without its oldest rounds of tools."""
+    """Return the view of a strategy; if it is empty, as much of the last turn as fits, oldest tool rounds dropped."""
     view = strategy(turns, size, room)
     if view.start < len(turns) or view.kept or not turns:
         return view, ()

@@ -65,7 +65,7 @@ class PatientBus:
 
     @property
     def trouble(self) -> str:
-        """Why it waits just now, in a sentence; "" if it does not."""
+        """Reason of waiting, in a sentence; "" if there is none."""
         return next(reversed(self._troubles.values()), "")
 
     @property
@@ -88,7 +88,7 @@ class PatientBus:
         return 0
 
     async def rest(self, session: str) -> None:
-        """What cannot be noted costs at most a place of its own for a turn."""
+        """Note that a turn waits; a failure costs at most a place of its own for a turn."""
         with suppress(StoreError):
             await self._bus.rest(session)
 
@@ -180,7 +180,7 @@ class Dispatcher:
 
     @property
     def trouble(self) -> str:
-        """Why messages wait for the disk just now, in a sentence; "" if they do not."""
+        """Reason why messages wait for the disk, in a sentence; "" if they do not."""
         return self._bus.trouble
 
     async def drain(self) -> None:
@@ -189,7 +189,7 @@ class Dispatcher:
         await self._lanes.idle()
 
     async def _keep_waiting(self) -> None:
-        """What was said and is not answered any more is not lost; commands are. A durable bus gives it again."""
+        """Keep the unanswered messages, but no commands. A durable bus gives them again."""
         if self._bus.is_durable:
             return
         left: dict[str, list[InboundMessage]] = {}
@@ -200,7 +200,7 @@ class Dispatcher:
             await self._agent.keep(said, again=True)  # one that was put off stands there
 
     async def _unsorted(self) -> AsyncIterator[InboundMessage]:
-        """What was said a moment before the end: nobody has it yet."""
+        """Return the messages that came a moment before the end and are in no lane yet."""
         if self._sorting:
             yield self._sorting
         with suppress(TimeoutError):
@@ -265,7 +265,7 @@ class Dispatcher:
         self._lanes.put(message)
 
     async def _takes_its_place(self, message: InboundMessage) -> bool:
-        """Whether the command that was edited still waited: then its new wording waits instead."""
+        """True if the command that was edited still waited: then its new wording waits instead."""
         key, before = message.address.session_key, message.corrects
         old = self._lanes.take(key, lambda waiting: next((each for each in waiting if each.id == before), None))
         if old:
@@ -298,7 +298,7 @@ class Dispatcher:
             await self._bus.send(notice)
 
     async def _at_once(self, message: InboundMessage, command: Command) -> None:
-        """Those of a conversation in the order in which they came: what /remember saves, the next /memory shows."""
+        """Run immediate commands of a conversation in order: what /remember saves, the next /memory shows."""
         if self._bus.is_suspect(message):
             async with self._lanes.alone():
                 await self._handle(message)
@@ -354,7 +354,7 @@ class Dispatcher:
         return answer
 
     async def _cut(self, work: _Work, cut: Cut | None) -> None:
-        """What is being done was cancelled; at the end of the program a durable bus gives it again."""
+        """Handle a cancelled turn; at the end of the program a durable bus gives its message again."""
         if cut == "stopped":
             await self._finish(work, None)
         elif cut == "put_off":
@@ -376,7 +376,7 @@ class Dispatcher:
             await self._ask(follow_up, work.messages[0])
 
     async def _follow_up(self, work: _Work) -> FollowUp | None:
-        """What is to be asked after a turn. What cannot be read now is asked about at the next start."""
+        """Ask what is due after a turn. Unreadable state is asked about at the next start."""
         if work.turn is None:
             return None
         try:

@@ -131,7 +131,7 @@ class Lanes:
             lane.waiting = deque(message for message in lane.waiting if not is_meant(message))
 
     def left(self) -> list[list[InboundMessage]]:
-        """What waits in each session and is not handled any more, once this is closed."""
+        """Messages that wait in each session and are not handled any more, once this is closed."""
         return [list(lane.waiting) for lane in self._lanes.values() if lane.waiting]
 
     def take(self, key: str, choose: Choose) -> InboundMessage | None:
@@ -156,7 +156,7 @@ class Lanes:
         return await self._cancel(key, lane, "stopped"), kept
 
     def cut(self, key: str) -> Cut | None:
-        """Why what runs in a session is being cancelled; None if it is not, or by the end of the program."""
+        """Return the reason why a session is being cancelled; None if it is not, or by the end of the program."""
         lane = self._lanes.get(key)
         return lane.cut if lane else None
 
@@ -168,27 +168,27 @@ class Lanes:
         return lane.at_work or next(iter(lane.waiting), None)
 
     def waiting(self, key: str) -> int:
-        """How many messages wait in a session."""
+        """Return the number of messages that wait in a session."""
         lane = self._lanes.get(key)
         return len(lane.waiting) if lane else 0
 
     def queue(self, key: str) -> Sequence[InboundMessage]:
-        """What waits in a session, in order."""
+        """Return the messages that wait in a session, in order."""
         lane = self._lanes.get(key)
         return tuple(lane.waiting) if lane else ()
 
     def ends_with(self, message: InboundMessage) -> bool:
-        """Whether the last message that waits in its session says the same, from the same person."""
+        """True if the last message that waits in its session says the same, from the same person."""
         queue = self.queue(message.address.session_key)
         return bool(queue) and (queue[-1].text, queue[-1].sender.id) == (message.text, message.sender.id)
 
     def is_busy(self, key: str) -> bool:
-        """Whether a message of this session is being handled or waits for a place."""
+        """True if a message of this session is being handled or waits for a place."""
         lane = self._lanes.get(key)
         return lane is not None and lane.task is not None
 
     def must_wait(self, key: str) -> bool:
-        """Whether a message of this session would not be handled at once."""
+        """True if a message of this session would not be handled at once."""
         return self.is_busy(key) or self._is_closed or self._places.locked()
 
     async def _quieten(self, patience: Callable[[], Awaitable[None]]) -> None:

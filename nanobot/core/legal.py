@@ -1,4 +1,4 @@
-"""Which messages of a conversation go to the model: a legal sequence that fits its window."""
+"""Legal message sequences that fit a model's window."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence

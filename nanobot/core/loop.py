@@ -49,7 +49,7 @@ _NOT_OF_NAMES = re.compile(r"<\||\s|[(\"'`]")
 
 
 class Run(Protocol):
-    """What the loop needs of the turn it works for."""
+    """Dependencies of the loop on its turn."""
 
     @property
     def caller(self) -> Caller: ...
@@ -92,7 +92,7 @@ class Run(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the loop ended: with a text of this model, perhaps cut off by the output limit, or in trouble."""
+    """Outcome of the loop: a text of this model, perhaps cut off by the output limit, or a failure."""
 
     text: str
     incomplete: Incomplete | None = None
@@ -115,11 +115,11 @@ class RepetitionGuard:
 
     @property
     def is_over(self) -> bool:
-        """Whether the model was told often enough."""
+        """True if the model was told often enough."""
         return self._refused >= MAX_REFUSED
 
     def refuses(self, calls: Sequence[ToolCall]) -> bool:
-        """Whether a step of these calls is not to be run, since it would only repeat others."""
+        """True if a step of these calls is not to be run, since it would only repeat others."""
         refused = self._stale >= MAX_STALE and all(_same(call) in self._made for call in calls)
         self._refused = self._refused + 1 if refused else 0
         return refused
@@ -133,7 +133,7 @@ class RepetitionGuard:
 
 
 def _same(call: ToolCall) -> tuple[str, str]:
-    """What makes two calls the same: the order of their arguments does not tell them apart."""
+    """Return the key under which two calls are the same, whatever the order of their arguments."""
     return call.name, json.dumps(json.loads(call.arguments), sort_keys=True)
 
 
@@ -367,7 +367,7 @@ def _arguments(call: ToolCall, *, cut: bool, needs_none: bool) -> dict[str, obje
 
 
 def _as_object(call: ToolCall, arguments: dict[str, object] | str) -> str:
-    """What is stored and sent back must be JSON of an object, or endpoints refuse the conversation for ever."""
+    """Return arguments as a JSON object: endpoints refuse a conversation for ever that holds anything else."""
     if not isinstance(arguments, dict) or not arguments:
         return "{}"
     if call.arguments.lstrip().startswith("{") and r"\ud" not in call.arguments.lower():

@@ -86,7 +86,7 @@ SKILL = "skill"
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """How many bytes of each file go into the prompt."""
+    """Budgets in bytes of each file in the prompt."""
 
     memory: int
     soul: int
@@ -202,7 +202,7 @@ class ContextBuilder:
         return await self._reminders.of(heard) if self._reminders else Reminder()
 
     def messages(self, model: ModelInfo, prompt: SystemPrompt, replay: Sequence[Message]) -> list[Message]:
-        """What the model is sent."""
+        """Return the messages to send."""
         if not model.compact:
             return [prompt.message, *replay]
         soul, *known = (part.shown.text for part in prompt.parts)
@@ -302,7 +302,7 @@ class ContextBudget:
         self._limit = min(model.context_window * compact_at, model.context_window - model.max_output)
 
     def fixed(self, prompt: SystemPrompt) -> Counts:
-        """What every request holds besides the conversation."""
+        """Token counts of every request besides the conversation."""
         return self._tools + self.tokens.count(prompt.message)
 
     def left(self, prompt: SystemPrompt) -> float:
@@ -313,7 +313,7 @@ class ContextBudget:
         return self._limit - fixed
 
     def takes(self, prompt: SystemPrompt) -> bool:
-        """Whether this prompt leaves room for a conversation."""
+        """True if this prompt leaves room for a conversation."""
         return self._limit - self.tokens.tokens(self.fixed(prompt)) >= LEAST * self.model.context_window
 
     def check(self, asked: Counts) -> None:

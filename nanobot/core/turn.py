@@ -29,7 +29,7 @@ Show = Callable[[Progress], None]
 
 
 class Turn:
-    """What is known of a running turn, and the Stream that shows its answer growing.
+    """State of a running turn, and the Stream that shows its answer growing.
 
     `inbound` holds every message that the turn answers; the first one began it.
     `goes_on` says, when it is cut off, whether it is finished later: by the next process most often. `again`: it was.
@@ -60,7 +60,7 @@ class Turn:
 
     @property
     def scope(self) -> Scope:
-        """Whose memory this turn sees and changes."""
+        """Scope of memory that this turn sees and changes."""
         return self.inbound[0].authority.scope
 
     @property
@@ -78,7 +78,7 @@ class Turn:
         self._progress("ended")
 
     def recorded(self, *, is_remark: bool) -> None:
-        """What was said so far is complete and stands in the session; a remark goes before tool calls."""
+        """Record the complete text so far in the session; a remark goes before tool calls."""
         self.half_said = ""
         if is_remark:
             self._progress("step")
@@ -305,7 +305,7 @@ class RunningTurn:
         return replace(answer, text="\n\n".join([answer.text, *again, *others]))
 
     def _reason(self, error: LLMError) -> str:
-        """What is wrong, and what to do, in a sentence."""
+        """Return the failure and the advice, in a sentence."""
         model = error.model or self.room.model.preset
         if isinstance(error, WeightsError):
             return say(f"weights.{error.reason}", self._turn.language, **{"model": model, **error.values})
@@ -369,7 +369,7 @@ class RunningTurn:
 
 
 class _Reply(TypedDict):
-    """What every message that ends a turn has."""
+    """Fields that all messages share that end a turn."""
 
     id: str
     address: Address
@@ -378,7 +378,7 @@ class _Reply(TypedDict):
 
 
 def heard(message: InboundMessage, context: str | None) -> Message:
-    """What a person said, as a line of the conversation."""
+    """Return a person's message as a line of the conversation."""
     return Message(
         role="user",
         content=message.text,

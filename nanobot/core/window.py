@@ -15,7 +15,7 @@ Size = Callable[[Message], float]
 
 @dataclass(frozen=True, slots=True)
 class WindowView:
-    """Which of the given turns stay: all from the one numbered `start` on, and of those before it the `kept` ones.
+    """View of a window: the turns from number `start` on, and the `kept` ones before it.
 
     Of the turns before `brief`, what tools reported is shown in a line each. Numbers begin at 0 and grow.
     """
@@ -125,7 +125,7 @@ def importance(turns: Sequence[Turn], size: Size, room: float) -> WindowView:
 
 
 def score(turn: Turn) -> float:
-    """How important a turn looks: by the most important thing that was said in it."""
+    """Return the importance of a turn: that of its most important message."""
     return max((_score(message) * _WEIGHTS.get(message.role, 0.0) for message in turn), default=0.0)
 
 

@@ -80,7 +80,7 @@ class MemoryErasure:
             await self._index(meant)
 
     async def stones(self, meant: Meant, claims: Iterable[Claim], at: str) -> Stones:
-        """What is to remain of the claims that go, and of tombstones that tell of them. Of a person nothing does."""
+        """Return the tombstones left of erased claims, and of tombstones that hold them; none for a person."""
         if meant.people:
             return {}
         files, going = await self.versions.files(), await self._going(meant)
@@ -126,7 +126,7 @@ class MemoryErasure:
         return [each for each in found if each not in known]
 
     async def _told(self, meant: Meant) -> Sequence[ErasedPiece]:
-        """What versions say of themselves and must not any more, where no line of theirs tells of it."""
+        """Return the messages of versions that must change where no line of theirs shows it."""
         rewriting = Rewriting(meant)
         versions = await _if_kept(self.versions.log()) or ()
         place = f"{self.workspace.memory.name}/{self.workspace.versions.name}"
@@ -149,7 +149,7 @@ class MemoryErasure:
 
 
 async def _if_kept(work: Awaitable[T]) -> T | None:
-    """What comes of it; None where no history is kept, or none that could be read."""
+    """Return the result; None where no history is kept, or none could be read."""
     try:
         return await work
     except VersionError as error:
@@ -164,7 +164,7 @@ def _said(line: str) -> str:
 
 
 def _is_own(path: str) -> bool:
-    """Whether it is a file that people write, and the program only where they ask it to."""
+    """True if it is a file that people write, and the program only where they ask it to."""
     return path in _OWN or path.startswith("skills/")
 
 

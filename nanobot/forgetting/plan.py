@@ -55,14 +55,14 @@ class Gone:
             self.names |= {name, f"{picked.session}#{name}"}
 
     def holds(self, name: str) -> bool:
-        """Whether this piece of evidence goes."""
+        """True if this piece of evidence goes."""
         number = name.removeprefix(_EPISODE)
         if number != name and number.isdecimal():
             return int(number) in self.episodes
         return name in self.names or name.rpartition("#")[0] in self.sessions
 
     def all_of(self, names: Collection[str]) -> bool:
-        """Whether nothing stays of what something rests on; of what rests on nothing, this cannot be said."""
+        """True if nothing stays of what something rests on; of what rests on nothing, this cannot be said."""
         return bool(names) and all(map(self.holds, names))
 
 
@@ -137,7 +137,7 @@ def _operations(versions: Sequence[Version], reaches: Reaches) -> Iterator[tuple
 
 
 def _names(version: Version, commit: Commit, operation: Operation, gone: Gone) -> frozenset[str]:
-    """What an operation rests on. What was asked for with a command stands in no session: its time tells."""
+    """Return the evidence of an operation. A request by command stands in no session: its time is the evidence."""
     names = frozenset(operation.messages)
     is_command = commit.kind == "remember" and not commit.turn
     if is_command and gone.since and version.at >= gone.since:
@@ -187,12 +187,14 @@ def seeds_of_session(key: str) -> Seeds:
 
 
 def seeds_since(since: datetime) -> Seeds:
-    """What was said from then on."""
+    """Return the seeds of an erasure by time: everything said from then on."""
     return Seeds(lambda _: lambda message: is_since(message.at, since))
 
 
 def seeds_of_person(person: str, reach: Reach, who_is: WhoIs, files: Iterable[str]) -> Seeds:
-    """What they said, and what was said to them alone, wherever they talk. `files` are those that there are now.
+    """Return the seeds of an erasure by person: their words, and words to them alone, wherever they talk.
+
+    `files` are the present ones.
 
     What one owner said lies among what the others did.
     """
@@ -253,7 +255,7 @@ async def seeds_of_note(name: str, reach: Reach, told: Told, files: Iterable[str
 
 
 async def _facts_of(evidence: Collection[str], notes: Collection[str], told: Told, episodes: Episodes) -> Sequence[str]:
-    """Where a note rests on an episode as a whole: the messages of those facts in it that the note tells."""
+    """Return the messages of the facts that a note takes from an episode, where it rests on the whole episode."""
     texts = Traces(lines=frozenset(plain(operation.text) for _, _, operation in told if operation.file in notes))
     numbers = [int(piece[len("episode:") :]) for piece in evidence if piece.startswith("episode:")]
     found = [episode for number in numbers if (episode := await episodes.get(number))]
@@ -275,7 +277,7 @@ def between(ids: Sequence[str], episode: Episode) -> Sequence[str]:
 
 
 def is_since(at: str, since: datetime) -> bool:
-    """Whether a time as it stands in a file is not before another; one that cannot be read cannot be told to be."""
+    """True if a time as it stands in a file is not before another; one that cannot be read cannot be told to be."""
     try:
         moment = datetime.fromisoformat(at)
     except ValueError:
@@ -296,7 +298,7 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True)
 class Sources:
-    """Where it is looked for."""
+    """Stores that are searched."""
 
     transcripts: Transcripts
     episodes: Episodes
@@ -321,7 +323,7 @@ class Meaning:
 
 @dataclass
 class _Draft:
-    """What is known so far. `silent` are conversations in reach in which nobody has said anything."""
+    """Plan as far as it is known. `silent` are conversations in reach in which nobody has said anything."""
 
     wish: ForgetRequest
     reach: Reach
@@ -335,14 +337,14 @@ class _Draft:
 
     @property
     def sessions(self) -> frozenset[str]:
-        """Those of which nothing stays, nor that there were such: only where all that stands there is in reach."""
+        """Sessions that go without a trace: only those that lie in reach as a whole."""
         return frozenset(
             key for key in self.cited if key in self.picked or key in self.silent or self.reach.scopes is None
         )
 
     @property
     def cited(self) -> frozenset[str]:
-        """Those of which nothing stays that is in reach, so that nothing in reach rests on them any more."""
+        """Sessions of which nothing in reach stays, so that nothing in reach rests on them any more."""
         if self.wish.kind != "session":
             return frozenset()
         picked = self.picked.get(self.wish.value)
@@ -400,7 +402,7 @@ def _traces(wish: ForgetRequest, sources: Sources) -> Traces:
 
 
 async def _noted(draft: _Draft, versions: VersionStore) -> Sequence[str]:
-    """What stands in the notes that go whole: it may have been written by hand, and rest on no message."""
+    """Return the content of notes that go whole: it may have been written by hand, and rest on no message."""
     if draft.wish.kind != "note":
         return ()
     files = await versions.files(sorted(draft.seeds.notes)) if draft.seeds.notes else {}
@@ -500,7 +502,7 @@ def _touched(episode: Episode, draft: _Draft) -> Affected | None:
 
 
 def _goes_whole(episode: Episode, draft: _Draft) -> bool:
-    """Whether it goes without its messages: it is named by itself, or they are not there any more."""
+    """True if it goes without its messages: it is named by itself, or they are not there any more."""
     seeds, since = draft.seeds, draft.gone.since
     if episode.cursor in seeds.episodes or episode.session in draft.cited or episode.scope.name in seeds.scopes:
         return True
@@ -508,7 +510,7 @@ def _goes_whole(episode: Episode, draft: _Draft) -> bool:
 
 
 async def _left(one: Affected, draft: _Draft, transcripts: Transcripts) -> Episode | None:
-    """What stays of an episode where no model tells it anew."""
+    """Return the rest of an episode where no model tells it anew."""
     if one.is_gone:
         return None
     picked = draft.picked.get(one.episode.session)

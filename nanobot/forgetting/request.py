@@ -26,7 +26,7 @@ _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 
 
 class WishError(Exception):
-    """It cannot be understood; `kind` chooses the sentence."""
+    """Error: a request cannot be understood; `kind` chooses the sentence."""
 
     def __init__(self, kind: Wrong) -> None:
         super().__init__(kind)
@@ -35,7 +35,7 @@ class WishError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
-    """What is to be forgotten.
+    """Request to forget something.
 
     words    all messages and memories with a line in which all these words stand, and what was made of them
     note     a note, by its name, and what it rests on
@@ -53,7 +53,7 @@ class ForgetRequest:
         return terms_in(without_whose(self.value)) if self.kind == "words" else ()
 
     def moment(self, zone: tzinfo | None) -> str:
-        """When that day begins in this zone, RFC 3339; "" for other wishes."""
+        """Start of the requested day in this zone, RFC 3339; "" for other requests."""
         if self.kind != "since":
             return ""
         return datetime.combine(date.fromisoformat(self.value), datetime.min.time(), zone).isoformat()
@@ -109,7 +109,7 @@ class Person:
 
     @property
     def is_owner(self) -> bool:
-        """Whether their memory is the one that all owners share."""
+        """True if their memory is the one that all owners share."""
         return Scope.OWNER_NAME in self.scopes
 
 
@@ -131,7 +131,7 @@ EVERYBODY = Reach()
 
 
 def reach_of(authority: Authority, who: Person) -> Reach:
-    """That of somebody who talks to the bot: the scope they speak in, and no other.
+    """Return the reach of somebody who talks to the bot: the scope they speak in, and no other.
 
     Whoever speaks in a memory of their own reaches what was kept for them before they were linked, too.
     """

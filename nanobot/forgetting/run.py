@@ -66,7 +66,7 @@ class ErasureServices:
 
 @dataclass(frozen=True)
 class Preview:
-    """What would go: how much in each place, some of it there, and where it stays (`path:line`)."""
+    """Preview of an erasure: how much in each place, some of it there, and where it stays (`path:line`)."""
 
     wish: ForgetRequest
     reach: Reach
@@ -86,7 +86,7 @@ class Preview:
 
 @dataclass(frozen=True)
 class ErasureReceipt:
-    """What was erased in each place, where it stays, and what could not be done, with the reason by place.
+    """Receipt of an erasure: what was erased in each place, where it stays, and failures with the reason by place.
 
     `remaining` are places in which something was found after all, `leftovers` files. Where not even all that is to go
     could be found out, that stands under LOOKING, and nothing was erased.
@@ -101,12 +101,12 @@ class ErasureReceipt:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is left of it that could be erased."""
+        """True if nothing is left of it that could be erased."""
         return not (self.failed or self.remaining or self.leftovers)
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether it is worth trying again."""
+        """True if it is worth trying again."""
         return not all(reason == NO_GIT or reason.startswith(DAMAGED) for reason in self.failed.values())
 
 
@@ -154,7 +154,7 @@ class Forget:
             return await self._resume()
 
     async def is_unfinished(self) -> bool:
-        """Whether an order is on disk while none is being carried out. Raises StoreError."""
+        """True if an order is on disk while none is being carried out. Raises StoreError."""
         return not self._one_at_a_time.locked() and await self._house.journal.read() is not None
 
     async def _resume(self) -> ErasureReceipt | None:
@@ -228,7 +228,7 @@ class Forget:
         return [path for path in await self._house.leftovers(meant) if path not in known]
 
     async def _find(self, meant: Meant) -> tuple[Mapping[str, StoreFindings], Mapping[str, NanobotError]]:
-        """What is found in each place, and why others could not be looked through."""
+        """Find the affected items in each place, and the reasons why others could not be searched."""
         found: dict[str, StoreFindings] = {}
         failed: dict[str, NanobotError] = {}
         for store in self._house.everybody:
@@ -264,7 +264,7 @@ async def _guarded(place: str, work: Awaitable[None]) -> dict[str, str]:
 
 
 async def _looked(work: Awaitable[T]) -> T:
-    """What comes of it; whatever the disk refuses is a StoreError."""
+    """Await a result; any refusal of the disk becomes a StoreError."""
     try:
         return await work
     except OSError as error:

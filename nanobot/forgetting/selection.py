@@ -29,7 +29,7 @@ IsMeant = Callable[[Message], bool]
 
 @dataclass(frozen=True)
 class Picked:
-    """What goes of one conversation. `ids` are all of its messages, in file order.
+    """Selection from one conversation. `ids` are all of its messages, in file order.
 
     A turn goes whole if all that people said in it goes; else only what is meant is blanked. `is_whole`: nothing of
     the conversation stays. `texts` are what was said in all that goes, `said` by people, `shown` how it begins.
@@ -56,7 +56,7 @@ class Picked:
 
 
 def pick(session: str, messages: Sequence[Message], reaches: Callable[[str], bool], is_meant: IsMeant) -> Picked | None:
-    """What goes of a conversation; None if nothing does.
+    """Return the selection from a conversation; None if it is empty.
 
     Args:
         session: its key.
@@ -91,7 +91,7 @@ def pick(session: str, messages: Sequence[Message], reaches: Callable[[str], boo
 
 
 def tells(traces: Traces) -> IsMeant:
-    """Whether what a message says, or asks of a tool, names it. What a tool reports is cut, but does not go for it."""
+    """True if what a message says, or asks of a tool, names it. What a tool reports is cut, but does not go for it."""
 
     def is_meant(message: Message) -> bool:
         return message.role != "tool" and (
@@ -104,7 +104,7 @@ def tells(traces: Traces) -> IsMeant:
 
 
 def repeats(facts: Traces) -> IsMeant:
-    """Whether the bot says in a message what somebody told it, word for word."""
+    """True if the bot says in a message what somebody told it, word for word."""
     return lambda message: message.role == "assistant" and facts.show(message.content or "")
 
 
@@ -122,7 +122,7 @@ def facts_in(texts: Iterable[str]) -> frozenset[str]:
 
 
 def shown(message: Message) -> str:
-    """How a message begins, for people."""
+    """Return the beginning of a message, for people."""
     sender = as_name(message.sender.name) if message.sender else ""
     name = "nanobot" if message.role == "assistant" else sender or message.role
     return f"{message.at[:10]} {name}: {beginning(message.content or '')}"
@@ -188,7 +188,7 @@ class Affected:
 
     @property
     def is_gone(self) -> bool:
-        """Whether none of its messages says anything any more."""
+        """True if none of its messages says anything any more."""
         return self.was_there and not set(self.staying) - self.blanked
 
 
@@ -252,7 +252,7 @@ def _kept(fact: Fact, traces: Traces, holds: Holds) -> Fact | None:
 
 
 def _is_of(line: str, stays: str, gone: str) -> bool:
-    """Whether a line of a summary tells of what stays, rather than of what goes; headings and the like stay."""
+    """True if a line of a summary tells of what stays, rather than of what goes; headings and the like stay."""
     words: Collection[str] = content_words(line)
     if not words or not gone:
         return True

@@ -18,7 +18,7 @@ _POLITE = re.compile(r"(?<=[\w'])[\s,，]*(?:\b(?:please|pls|thanks|thank you|th
 
 
 def consent(typed: str) -> bool | None:
-    """Whether a text says yes (True) or no (False), in English or Chinese; None if it says anything else or more.
+    """True if a text says yes (True) or no (False), in English or Chinese; None if it says anything else or more.
 
     Case, spaces, punctuation and a "please" around the word do not matter. A text with more than the word is none of
     both: "yes, but …" is a thought, not a permission. A question mark makes it a question.
@@ -30,7 +30,7 @@ def consent(typed: str) -> bool | None:
 
 
 def leaves(typed: str) -> bool:
-    """Whether a text chooses nothing of what there is to choose: a no, or 0."""
+    """True if a text chooses nothing of what there is to choose: a no, or 0."""
     return consent(typed) is False or _bare(typed) == "0"
 
 

@@ -1,1 +1,1 @@
-"""What the bot remembers."""
+"""Memory: everything that the bot remembers."""

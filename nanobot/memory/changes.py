@@ -134,13 +134,13 @@ class Operation:
 
     @property
     def says_nothing(self) -> bool:
-        """Whether nobody learns from it what was written in the file."""
+        """True if nobody learns from it what was written in the file."""
         return self.verb in ("write", "delete") and not self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """What a version says about itself.
+    """Message of a version.
 
     `reason` is free text for people. `scopes` are the names of those whose memory it changed, `origin` that of the
     words that asked for it, `cursor` the last episode that Dream had taken in. `reverts` is the id of the version
@@ -175,7 +175,7 @@ def write(commit: Commit) -> str:
 
 
 def parse(message: str) -> Commit | None:
-    """What a message says, None if it is not one of ours. What cannot be read in it is left out."""
+    """Parse the message of a version; None if it is not one of ours. Unreadable parts are left out."""
     paragraphs = message.rstrip("\n").split("\n\n")
     subject, middle, last = paragraphs[0], paragraphs[1:-1], paragraphs[-1]
     trailers = [_TRAILER.fullmatch(line) for line in last.split("\n")] if len(paragraphs) > 1 else []
@@ -337,7 +337,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ChangeRequest:
-    """Who asked for a change, and where: in a turn of a session, or with a command, which no session holds.
+    """Requester of a change, and the place: a turn of a session, or a command, which no session holds.
 
     `session` is the session's key, `message` the id of the command's message on the bus; `person` is their id, and
     `name` what they are called.
@@ -358,7 +358,7 @@ class ChangeRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChangeEvidence:
-    """What a change rests on: ids of messages as `session#id`, and how far the words of the turn can be trusted.
+    """Evidence of a change: ids of messages as `session#id`, and the trust in the words of the turn.
 
     `others` is the least trusted origin of all that the model reads and that is not the person's own: in this turn,
     in those before it, in what the prompt tells of earlier conversations. None: whatever is written is their idea.
@@ -390,7 +390,7 @@ class VersionedWriter:
         return (await self._versions.files([path])).get(path)
 
     async def has_made(self, proposal: str, scope: str) -> bool:
-        """Whether a version that changed this scope says that it is the proposal with this id, and its files follow."""
+        """True if a version that changed this scope says that it is the proposal with this id, and its files follow."""
         try:
             await self._versions.ensure()  # a process may have died between the version and its files
             made = [parse(version.message) for version in await self._versions.log()]
@@ -400,7 +400,7 @@ class VersionedWriter:
         return any(commit.proposal == proposal and scope in commit.scopes for commit in made if commit)
 
     async def grounds(self, asked: ChangeRequest) -> ChangeEvidence:
-        """What is known of whoever asked, and of what the model reads; what cannot be known is not their own."""
+        """Return the evidence for a requester and for what the model read; anything unknown is not their own."""
         if not asked.turn:
             messages = (f"{asked.session}#{asked.message}",) if asked.message else ()
             return ChangeEvidence(messages, asked.authority.origin)
@@ -467,7 +467,7 @@ def _others(messages: Sequence[Message], asked: ChangeRequest) -> Iterator[Origi
 
 
 def _is_own(message: Message, asked: ChangeRequest) -> bool:
-    """Whether a user's message is in the words of whoever asked: any owner, where it is the owners' memory."""
+    """True if a user's message is in the words of whoever asked: any owner, where it is the owners' memory."""
     scope = asked.authority.scope
     if scope.is_group:
         return message.sender is not None and message.sender.id == asked.person

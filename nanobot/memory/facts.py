@@ -39,7 +39,7 @@ _QUOTES = str.maketrans("“”„«»「」", "‘’‚‹›‘’")  # withi
 
 @dataclass(frozen=True, slots=True)
 class RememberOutcome:
-    """What became of a wish to remember something.
+    """Outcome of a request to remember something.
 
     saved     `line` stands in MEMORY.md now; `in_view` is False if the file is too long for the prompt to reach it
     known     it was there already, as `line`
@@ -55,11 +55,11 @@ class RememberOutcome:
 
     @property
     def done(self) -> bool:
-        """Whether it is remembered now."""
+        """True if it is remembered now."""
         return self.outcome in ("saved", "known")
 
     def told(self, language: Language) -> str:
-        """What the person reads about it."""
+        """Return the outcome as a sentence."""
         fact = self.line.removeprefix("- ")
         if self.outcome == "saved" and not self.in_view:
             return say("memory.saved_out_of_view", language, line=fact)
@@ -243,7 +243,7 @@ def _one_line(text: str) -> str:
 
 
 def compared(line: str) -> str:
-    """What makes two lines the same fact: their words without bullet, date of the line, case and full stop."""
+    """Return the key of a fact: its words without bullet, day of the line, case and full stop."""
     return " ".join(bare(line).casefold().split()).rstrip(".。!！")
 
 

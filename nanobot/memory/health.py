@@ -121,7 +121,7 @@ class HealthLine:
 
 @dataclass(frozen=True, slots=True)
 class Ailment:
-    """What is wrong with a line; `other` is the one that it does not go together with.
+    """Fault of a line; `other` is the one that it conflicts with.
 
     `detail` is the kind of secret, the difference of two lines, the days, the size in bytes, or the name by which
     `/why` knows a line that nobody is known to have said.
@@ -153,7 +153,7 @@ class MemoryHistory:
 
 
 def examine(files: Mapping[str, bytes], past: MemoryHistory, norms: Norms, now: datetime) -> Iterator[Ailment]:
-    """What a person should look at in these memory files, scope by scope. Changes nothing."""
+    """Return the lines of these memory files that a person should look at, scope by scope. Changes nothing."""
     lines = {path: _lines(path, data) for path, data in sorted(files.items())}
     yield from (ailment for path, data in files.items() for ailment in _oversized(path, data, norms))
     by_scope: defaultdict[str, list[HealthLine]] = defaultdict(list)
@@ -209,7 +209,7 @@ def _pairs(lines: Sequence[HealthLine]) -> Iterator[Ailment]:
 
 
 def _are_two_names(one: str, other: str) -> bool:
-    """Whether both say what the same thing is called, and not the same."""
+    """True if both say what the same thing is called, and not the same."""
     mine, yours = _name_of(one), _name_of(other)
     return mine is not None and yours is not None and mine[0] == yours[0] and mine[1] != yours[1]
 
@@ -238,7 +238,7 @@ def _neighbours(lines: Sequence[HealthLine]) -> Iterable[tuple[HealthLine, Healt
 
 
 def _source_of(line: HealthLine, *, is_known: bool) -> AilmentKind:
-    """What to say of a line that nobody whose memory it is has said or agreed to."""
+    """Return the remark about a line that nobody whose memory it is has said or agreed to."""
     if line.path != _CHARACTER and is_instruction(line.text):
         return "directive"
     return "foreign" if is_known else "unsourced"
@@ -293,7 +293,7 @@ def shown_lines(files: Mapping[str, bytes]) -> Iterator[tuple[int, MemoryLine]]:
 
 
 def is_instruction(line: str) -> bool:
-    """Whether a line reads like an instruction to the bot, in one of the languages of nlp/patterns/directives/."""
+    """True if a line reads like an instruction to the bot, in one of the languages of nlp/patterns/directives/."""
     text = unicodedata.normalize("NFKC", canonical(bare(_EMPHASIS.sub("", line[:_MOST_READ]))))
     return any(form.search(text) for form in _forms())
 

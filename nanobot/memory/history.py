@@ -52,18 +52,18 @@ class TimelineEntry:
 
     @property
     def is_reversal(self) -> bool:
-        """Whether it took something back."""
+        """True if it took something back."""
         return self.kind in ("restore", "undo")
 
 
 def owned(scope: Scope) -> Callable[[str], bool]:
-    """Whether a file, by its path in the workspace, is one of the scope that Dream may write."""
+    """True if a file, by its path in the workspace, is one of the scope that Dream may write."""
     places = Places(scope)
     return lambda path: path in places.fixed.values() or places.is_note(path)
 
 
 def is_of(scope: Scope, path: str) -> bool:
-    """Whether a versioned file is of a scope. Tombstones are nobody's: those of all scopes lie together."""
+    """True if a versioned file is of a scope. Tombstones are nobody's: those of all scopes lie together."""
     return not is_tombstone(path) and scope_of(PurePosixPath(path)) == scope.name
 
 
@@ -146,20 +146,20 @@ def _seen_in(diff: FileDiff) -> Iterator[Operation]:
 
 
 def _is_about_the_same(one: str, other: str) -> bool:
-    """Whether one says what the other said, be it otherwise. A word that both have makes no pair of two long lines."""
+    """True if one says what the other said, be it otherwise. A word that both have makes no pair of two long lines."""
     mine, yours = content_words(one), content_words(other)
     return overlap(one, other) >= _ALIKE and len(mine & yours) >= _SHARED * max(len(mine), len(yours))
 
 
 def _lines(side: bytes | None) -> Collection[str]:
-    """What each line of a file says, each once; nothing of a file that is no text."""
+    """Return the lines of a file, each once; none of a file that is no text."""
     text = (side or b"").decode("utf-8", "replace")
     said = [] if "\0" in text else statements(without_comments(text).split("\n"))
     return dict.fromkeys(line for line in map(bare, said) if re.search(r"\w", line))
 
 
 def _kind(version: Version, commit: Commit | None) -> Kind:
-    """What a message says of itself counts as far as its author may say so: people write what they like."""
+    """Return the kind of a version; its message counts as far as its author may say so: people write what they like."""
     if version.author == "dream":
         return "dream"
     if version.author == "person":
@@ -171,7 +171,7 @@ def _kind(version: Version, commit: Commit | None) -> Kind:
 
 
 class Burials:
-    """What becomes of a scope's tombstones when versions are taken back, the newest first."""
+    """Changes to a scope's tombstones when versions are taken back, the newest first."""
 
     def __init__(self, scope: Scope, files: Mapping[str, bytes], edits: Mapping[str, Edit], at: str) -> None:
         """`files` as they are, tombstones included; `edits` is what going back does to them; `at` is now, RFC 3339."""
@@ -197,7 +197,7 @@ class Burials:
 
     @property
     def edits(self) -> Mapping[str, Edit]:
-        """What is to be committed."""
+        """Edits to commit."""
         paths = self._before.keys() | self._stones.keys()
         edits = {path: Edit(self._before.get(path), self._stones.get(path)) for path in sorted(paths)}
         return {path: edit for path, edit in edits.items() if edit.before != edit.after}
@@ -236,7 +236,7 @@ class Burials:
                 yield stone
 
     def _holds(self, stone: Tombstone, operation: Operation, standing: set[str], *, is_note_changed: bool) -> bool:
-        """Whether the claim is true of the files as they will be."""
+        """True if the claim is true of the files as they will be."""
         if stone.undone == "merge":
             return any(self._after.get(path) is not None for path in operation.merged if path != operation.file)
         if operation.verb == "write":
@@ -251,7 +251,7 @@ def _brought(diff: FileDiff) -> Sequence[str]:
 
 
 def _timeless(stone: Tombstone) -> Tombstone:
-    """What it says, whenever that was undone."""
+    """Return a tombstone without the time of the undo."""
     return replace(stone, at="")
 
 
@@ -281,7 +281,7 @@ class Conflict:
 
 @dataclass(frozen=True)
 class RevertReceipt:
-    """What came of going back.
+    """Result of going back.
 
     `target` is the version that was named, `version` the id of the one that this made, "" if nothing was changed:
     then there are `conflicts`, or nothing was left to take back. `undone` are the other versions whose changes were
@@ -402,7 +402,7 @@ MOST = 2000
 
 @dataclass(frozen=True, slots=True)
 class Age:
-    """When something was first written down, and when it was last said or changed."""
+    """Age of a line: when it was first written down, and when it was last confirmed or changed."""
 
     since: datetime
     confirmed: datetime

@@ -49,12 +49,12 @@ def headings(lines: Sequence[str]) -> list[Heading | None]:
 
 
 def statements(lines: Sequence[str]) -> list[str]:
-    """What each line says by itself: "" for blank lines, headings, code, and what stands in a comment."""
+    """Return the statement of each line: "" for blank lines, headings, code and comments."""
     return ["" if is_code or _HEADING.match(rest) else rest.strip() for rest, is_code in _scan(lines)]
 
 
 def _scan(lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """What is left of each line without comments, and whether it belongs to fenced code, which is left as it is."""
+    """Return each line without comments, and True for fenced code, which is left as it is."""
     closers = _closers(lines)
     last_end = max((number for number, line in enumerate(lines) if _END in line), default=-1)
     fence, in_comment = "", False
@@ -110,7 +110,7 @@ def _strip(line: str, *, inside: bool, ends_later: bool) -> tuple[str, bool]:
 
 
 def _comment(line: str, position: int) -> int:
-    """Where the next comment begins that does not stand in backticks; -1 if none does."""
+    """Return the start of the next comment outside of backticks; -1 if there is none."""
     while match := _CODE_OR_COMMENT.search(line, position):
         if match[0] == "<!--":
             return match.start()
@@ -142,7 +142,7 @@ def split(text: str) -> tuple[str, str]:
 
 
 def without_index(text: str) -> str:
-    """What people wrote in MEMORY.md: all of it but the marker and the index lines below it.
+    """Return the text of MEMORY.md without the marker and the index lines below it.
 
     What they wrote below the marker, in spite of what it says, comes at the end.
     """
@@ -161,7 +161,7 @@ def with_index(text: str, lines: Sequence[str]) -> str:
 
 
 def newline_of(text: str) -> str:
-    """How lines end in a file."""
+    """Return the line end that a file uses."""
     return "\r\n" if "\r\n" in text else "\n"
 
 
@@ -175,7 +175,7 @@ def _is_marker(line: str) -> bool:
 
 
 def _gap(facts: str, newline: str) -> str:
-    """What makes a blank line between the facts and the index."""
+    """Return the text that makes a blank line between the facts and the index."""
     if facts in ("", _BYTE_ORDER_MARK) or facts.endswith(("\n\n", "\n\r\n")):
         return ""
     return newline if facts.endswith("\n") else newline * 2
@@ -223,7 +223,7 @@ def shown_of(text: str) -> list[tuple[int, str]]:
 
 
 def field_of(text: str, name: str) -> str:
-    """What a head says under a key, as it stands there on one line; "" if it does not."""
+    """Return the value of a key in a head, as it stands there on one line; "" if it is missing."""
     lines = lines_of(text)
     found = (line for line in lines[: body_start(lines)] if _key(line) == name)
     return next(found, "").partition(":")[2].strip().strip("\"'")

@@ -27,7 +27,7 @@ _MOST_OF_SUMMARY = 160
 
 @dataclass(frozen=True, slots=True)
 class NoteProblem:
-    """What is wrong with a file, for its owner; `detail` says where or why."""
+    """Problem of a file, for its owner; `detail` says where or why."""
 
     file: str
     kind: ProblemKind
@@ -44,7 +44,7 @@ class NoteLink:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What is known of a note. `updated` is a date as 2026-11-02; a broken head costs all but name, date and body."""
+    """Note as it is known. `updated` is a date as 2026-11-02; a broken head costs all but name, date and body."""
 
     file: str
     type: str
@@ -82,12 +82,12 @@ def make_note(file: str, document: DocumentText, head: Frontmatter, zone: tzinfo
 
 
 def is_safe_name(file: str) -> bool:
-    """Whether a file can be named in the index: one line, nothing invisible, nothing that ends the name."""
+    """True if a file can be named in the index: one line, nothing invisible, nothing that ends the name."""
     return "`" not in file and file.isprintable() and cleaned(file) == file
 
 
 def same_name(one: str, other: str) -> bool:
-    """Whether two names mean the same note: case does not count, nor does the ending."""
+    """True if two names mean the same note: case does not count, nor does the ending."""
     return _key(one) == _key(other)
 
 
@@ -178,7 +178,7 @@ class Notebook:
 
     @property
     def path(self) -> Path:
-        """Where MEMORY.md is, or will be."""
+        """Path of MEMORY.md, which may not exist yet."""
         return self._store.path
 
     @property
@@ -199,7 +199,7 @@ class Notebook:
         return _line(self._notes[path.name])
 
     def section(self, budget: int) -> CutText:
-        """What the prompt says about memory, with at most `budget` bytes of facts and index."""
+        """Return the memory section of the prompt, with at most `budget` bytes of facts and index."""
 
         def make(text: str | None) -> CutText:
             return memory_section(text, self.index, budget, folder=self.folder, user=self._user)
@@ -216,7 +216,7 @@ class Notebook:
 
     @property
     def problems(self) -> Sequence[NoteProblem]:
-        """What is wrong with the files, links that lead nowhere included."""
+        """Problems of the files, links that lead nowhere included."""
         broken = [
             NoteProblem(note.file, "link", link.to)
             for note in self.all

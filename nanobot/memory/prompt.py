@@ -1,4 +1,4 @@
-"""What the prompt says about memory: facts, notes and earlier conversations, cut to their budgets."""
+"""Memory section of the prompt: facts, notes and earlier conversations, cut to their budgets."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from nanobot.ports import Episode
 
 @dataclass(frozen=True, slots=True)
 class CutText:
-    """What a model reads of a text. Sizes in bytes of UTF-8: of what was kept of it, and of all of it."""
+    """Text cut to a budget. Sizes in bytes of UTF-8: of the kept part, and of all."""
 
     text: str
     kept: int
@@ -87,7 +87,7 @@ def memory_section(
 
 
 def shown_facts(memory: str | None, budget: int) -> CutText:
-    """What people and the bot wrote in MEMORY.md, without comments and index; empty if it holds no more than titles."""
+    """Return the facts in MEMORY.md, without comments and index; empty if it holds no more than titles."""
     text = without_comments(without_index(memory or ""))
     if all(not line.strip() or line.startswith("#") for line in text.split("\n")):
         return CutText("", 0, 0)
@@ -156,7 +156,7 @@ def past_section(own: Sequence[Episode], others: Sequence[Episode], size: Callab
 
 
 def _section(shown: Sequence[Episode], own: Sequence[Episode]) -> str:
-    """Those of the conversation first, each group in the order of time."""
+    """Return the episodes: those of the conversation first, each group in the order of time."""
     ordered = sorted(shown, key=lambda episode: (episode not in own, episode.cursor))
     return f"{prompt('episodes')}\n\n{fenced('episodes', chr(10).join(map(_row, ordered)))}"
 

@@ -43,7 +43,7 @@ _LETTERS, _DIGITS = "ABCDEFGHJKMNPQRSTVWXYZ", "23456789"
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceFiles:
-    """How any file of the workspace is read and replaced, by its path there. Both block.
+    """Access to the files of the workspace, by path there. Both functions block.
 
     `replace` raises VersionError `conflict` if the file is not as the edit says that it was; both raise StoreError.
     """
@@ -54,7 +54,7 @@ class WorkspaceFiles:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What came of a yes or a no.
+    """Outcome of a yes or a no.
 
     made      the files are changed now; `agreed` is who said yes
     rejected  nothing was changed, and the proposal is gone
@@ -93,15 +93,18 @@ class Proposals:
         self._deciding = asyncio.Lock()
 
     async def waiting(self, scope: Scope) -> Sequence[ProposedChange]:
-        """Those of a scope, the oldest first. One that is `agreed` could not be made yet. Raises StoreError."""
+        """Return the proposals of a scope, the oldest first. One that is `agreed` could not be made yet.
+
+        Raises StoreError.
+        """
         return [one for one in await self._all() if one.scope == scope.name]
 
     async def of_turn(self, turn: str) -> ProposedChange | None:
-        """What a turn has proposed. Raises StoreError."""
+        """Return the proposals of a turn. Raises StoreError."""
         return next((one for one in await self._all() if turn and one.turn == turn and not one.agreed), None)
 
     async def unasked(self) -> Sequence[ProposedChange]:
-        """Those for which a question is to be put somewhere, and was not. Raises StoreError."""
+        """Return the proposals whose question is to be put somewhere, and was not. Raises StoreError."""
         return [one for one in await self._all() if one.address and not (one.is_asked or one.agreed)]
 
     async def asked(self, name: str) -> None:
@@ -258,7 +261,7 @@ class Proposals:
         return next((one for one in await self._all() if one.id == name.upper()), None)
 
     async def _all(self) -> Sequence[ProposedChange]:
-        """Those that are not too old: what waits for too long is gone."""
+        """Return the proposals that are not too old: older ones are dropped."""
         now, every = self._clock.now(), await self._store.read()
         still = [one for one in every if one.agreed or not _is_old(one, now)]
         if len(still) != len(every):
@@ -310,7 +313,7 @@ class ErasableProposals:
 
 
 def _left_of(proposal: ProposedChange, meant: Meant) -> ProposedChange | None:
-    """What stays of it; None if nothing does."""
+    """Return the remaining part of a proposal; None if nothing remains."""
     if not meant.reaches(proposal.scope):
         return proposal
     where = proposal.address
@@ -336,7 +339,7 @@ def _left_of(proposal: ProposedChange, meant: Meant) -> ProposedChange | None:
 
 
 def _told(proposal: ProposedChange) -> str:
-    """How the first of the new lines begins."""
+    """Return the beginning of the first new line."""
     lines = (line for edit in proposal.edits.values() for line in changed_lines(edit))
     return beginning(next(lines, ", ".join(proposal.edits))[1:])
 
@@ -385,7 +388,7 @@ def _told_lines(change: LineChange, base: Sequence[bytes]) -> Iterator[str]:
 
 
 def _without_known(change: LineChange, others: Sequence[LineChange]) -> LineChange | None:
-    """What is left of a change when others have made it, or a part of it, at the same place."""
+    """Return the part of a change that others have not made at the same place meanwhile."""
     there = [line for one in others if (one.start, one.stop) == (change.start, change.stop) for line in one.lines]
     if change.start < change.stop:
         same = any((one.start, one.stop) == (change.start, change.stop) and one.lines == change.lines for one in others)
@@ -395,7 +398,7 @@ def _without_known(change: LineChange, others: Sequence[LineChange]) -> LineChan
 
 
 def _changes(base: Sequence[bytes], lines: Sequence[bytes]) -> Sequence[LineChange]:
-    """What becomes of what; where much lies between the first change and the last, all of that at once."""
+    """Return the changed parts; one part for all where much lies between the first and the last."""
     shorter = min(len(base), len(lines))
     head = next((at for at in range(shorter) if base[at] != lines[at]), shorter)
     tail = next((at for at in range(shorter - head) if base[-1 - at] != lines[-1 - at]), shorter - head)
@@ -416,7 +419,7 @@ def _shown(line: bytes) -> str:
 
 
 def _too_much(proposal: ProposedChange, others: Sequence[ProposedChange]) -> str:
-    """Why it cannot wait, for whoever proposes it; "" if it can."""
+    """Return the reason why a change cannot wait, for whoever proposes it; "" if it can."""
     if sum(one.scope == proposal.scope for one in others) >= MOST:
         return f"{MOST} changes wait for an answer already. The user must answer them first: /proposals lists them."
     edits = proposal.edits.values()
@@ -438,7 +441,7 @@ def _may_decide(authority: Authority, proposal: ProposedChange) -> bool:
 
 
 def is_waiting(proposal: ProposedChange, now: datetime) -> bool:
-    """Whether somebody may still say yes or no to it."""
+    """True if somebody may still say yes or no to it."""
     return not (proposal.agreed or _is_old(proposal, now))
 
 

@@ -62,7 +62,7 @@ class QuotedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Testimony:
-    """What could be found of what was named, and how many pieces are gone: forgotten, or deleted."""
+    """Evidence that could be found, and the number of pieces that are gone: forgotten, or deleted."""
 
     said: Sequence[QuotedMessage]
     gone: int
@@ -70,20 +70,20 @@ class Testimony:
 
 @dataclass(frozen=True, slots=True)
 class OwnWords:
-    """What people said themselves, without what they pasted or passed on, and the words of their names."""
+    """Own words of people, without what they pasted or passed on, and the words of their names."""
 
     text: str
     names: frozenset[str]
 
 
 def authors(scope: Scope) -> Sequence[Origin]:
-    """Whose words stand in a memory as they are: in a group, where many speak, those of members are told as theirs."""
+    """Return the origins whose words stand in a memory as they are: in a group, members are quoted by name."""
     return (Origin.OWNER, Origin.PERSON) if scope.is_person else (Origin.OWNER,)
 
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """What is there of a message or an episode that a commit names."""
+    """Message or episode that a commit names, as far as it exists."""
 
     session: str
     messages: Sequence[Message]
@@ -101,7 +101,7 @@ class MessageLookup:
         self._sessions = sessions
 
     async def hear(self, names: Sequence[str], scope: Scope, claim: str, cursor: int | None = None) -> Testimony:
-        """What `claim` rests on; `cursor` is the last episode that whoever wrote it had read. Raises StoreError."""
+        """Find the evidence of `claim`; `cursor` is the last episode that its writer had read. Raises StoreError."""
         said: dict[QuotedMessage, None] = {}
         gone = 0
         for name in names:
@@ -111,7 +111,7 @@ class MessageLookup:
         return Testimony(sorted(said, key=lambda one: one.at), gone)
 
     async def own_words(self, names: Sequence[str], scope: Scope, cursor: int | None = None) -> OwnWords:
-        """What those whose memory it is said themselves in the messages that are named. Raises StoreError."""
+        """Return the own words in the named messages of those whose memory it is. Raises StoreError."""
         found = [await self._find(name, scope, cursor) for name in names]
         spoken = [message for one in found if one for message in one.messages if message.role == "user"]
         own = [message for message in spoken if (message.origin or Origin.PERSON) in authors(scope)]
@@ -127,7 +127,7 @@ class MessageLookup:
         return [said for message in found.messages for said in _said(found.session, message)]
 
     async def _find(self, name: str, scope: Scope, cursor: int | None) -> _Named | None:
-        """What a name stands for, as far as it is there and of the scope."""
+        """Find the message or episode of a name, as far as it exists and is of the scope."""
         if match := _EPISODE.fullmatch(name):
             episode = await self._episodes.get(int(match[1]))
             if episode is None or episode.scope != scope:
@@ -143,7 +143,7 @@ class MessageLookup:
         return None
 
     async def _sessions_of(self, message: str, scope: Scope, cursor: int | None) -> Sequence[str]:
-        """Where a message may be: in the sessions of the episodes that were read, those that name it first."""
+        """Return the sessions that may hold a message: of the episodes read, those that name it first."""
         if cursor is None:
             return ()
         first = max(0, cursor - _REACH)
@@ -166,7 +166,7 @@ def _named(episode: Episode) -> Iterator[str]:
 
 
 def _own(messages: Sequence[Message], scope: Scope) -> Sequence[Message]:
-    """Those of the scope: in a chat that has changed hands, others may have spoken."""
+    """Return the messages of the scope: in a chat that has changed hands, others may have spoken."""
     scopes = {message.turn: message.scope for message in messages if message.scope}
     return [message for message in messages if scopes.get(message.turn, scope.name) == scope.name]
 
@@ -181,7 +181,7 @@ def _of_episode(episode: Episode, messages: Sequence[Message], claim: str) -> Se
 
 
 def _within(episode: Episode, messages: Sequence[Message]) -> Sequence[Message]:
-    """Those that an episode tells of; none if its first or its last is gone."""
+    """Return the messages of an episode; none if its first or its last is gone."""
     places = {message.id: place for place, message in enumerate(messages)}
     first, last = (places.get(name, -1) for name in episode.messages)
     return messages[first : last + 1] if 0 <= first <= last else []
@@ -229,7 +229,7 @@ class MemoryLine:
 
 @dataclass(frozen=True)
 class Why:
-    """Why a line is there.
+    """Explanation of a line.
 
     `entry` is the version that brought it, None if the history does not know; `back` the restore or undo, if it was
     such a one that brought it back. `operation` is what the version says of the line, if anything.
@@ -262,7 +262,7 @@ class Provenance:
         return exact[:1] or _best([line for line in lines if is_memory(line.path)], words) or _best(lines, words)
 
     async def why(self, line: MemoryLine, scope: Scope) -> Why:
-        """What is known about a line. Raises VersionError and StoreError."""
+        """Return the explanation of a line. Raises VersionError and StoreError."""
         await self._versions.commit_hand_edits()
         entry, back = await self._origin(line, scope)
         if entry is None:
@@ -271,7 +271,7 @@ class Provenance:
         return Why(line, entry, await self._hear(entry, names, line, scope), operation, back)
 
     async def is_theirs(self, line: MemoryLine, scope: Scope) -> bool:
-        """Whether somebody whose memory this is said so: a version of theirs brought it, or their words speak for it.
+        """True if somebody whose memory this is said so: a version of theirs brought it, or their words speak for it.
 
         What no version knows yet was written by hand. Changes nothing. Raises VersionError and StoreError.
         """
@@ -313,7 +313,7 @@ class Provenance:
 
 
 def _evidence(entry: TimelineEntry, line: MemoryLine) -> tuple[Operation | None, Sequence[str]]:
-    """What a version says of a line, and the names of the messages that this rests on."""
+    """Return the statement of a version about a line, and the names of the messages behind it."""
     told = [operation for operation in entry.operations if operation.file == line.path]
     exact = (one for one in told if _is_exactly(one, line))
     operation = next(exact, None) or next((one for one in told if _is_about(one, line)), None)
@@ -329,7 +329,7 @@ def _brought(entry: TimelineEntry, diffs: Sequence[FileDiff], line: MemoryLine) 
 
 
 def _is_about(operation: Operation, line: MemoryLine) -> bool:
-    """Whether an operation on the line's file may have brought it."""
+    """True if an operation on the line's file may have brought it."""
     if operation.verb in ("write", "merge"):
         return True
     return _is_exactly(operation, line)

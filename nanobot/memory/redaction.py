@@ -1,4 +1,4 @@
-"""What stays of a memory file, and of what a version says of itself."""
+"""Redaction of memory files, and of what versions say of themselves."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -35,7 +35,7 @@ class Rewriting:
         self._gone = {PurePosixPath(note).name for note in meant.notes if not note.endswith("/")} - _FIXED
 
     def file(self, path: str, data: bytes) -> bytes | None:
-        """What stays of a file in whatever version; the same bytes if all does, None if nothing does."""
+        """Return the redacted file of a version; the same bytes if all stays, None if nothing does."""
         meant = self._meant
         if path.startswith(f"{FOLDER}/"):
             return self._tombstone(data)
@@ -79,7 +79,7 @@ class Rewriting:
         return path in self._meant.claims or self._meant.traces.may_name(text)
 
     def message(self, message: str, ids: Mapping[str, str]) -> str:
-        """What a version says of itself; `ids` leads from old ids of versions to new ones."""
+        """Return the redacted message of a version; `ids` maps old ids of versions to new ones."""
         followed = changes.following(message, ids)
         if (commit := changes.parse(followed)) and commit.kind == "hand":
             commit = replace(commit, subject=_without_names(commit.subject, self._gone))
@@ -90,7 +90,7 @@ class Rewriting:
         return followed if new == commit else changes.write(new)
 
     def is_told_by(self, message: str) -> bool:
-        """Whether what a version says of itself must not stay as it is; of some the program writes all of it."""
+        """True if what a version says of itself must not stay as it is; of some the program writes all of it."""
         commit = changes.parse(message)
         is_ours = commit is not None and commit.kind in _OURS
         return not is_ours and self._meant.traces.may_name(message) and self.message(message, {}) != message
@@ -155,7 +155,7 @@ class Rewriting:
         return self._meant.traces.without(text, quoted=True) or _NOTHING_LEFT
 
     def _is_named(self, path: str) -> bool:
-        """Whether the name of a note, or of a skill that did not come with the program, tells it."""
+        """True if the name of a note, or of a skill that did not come with the program, tells it."""
         inside = PurePosixPath(path)
         if is_note(inside) and inside.name not in _FIXED:
             return self._tells(inside.stem)

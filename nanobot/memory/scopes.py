@@ -21,13 +21,13 @@ MEMORY, USER, SOUL = "MEMORY.md", "USER.md", "SOUL.md"
 
 @dataclass(frozen=True)
 class Places:
-    """Where the files of a scope lie, relative to the workspace."""
+    """Paths of a scope's files, relative to the workspace."""
 
     scope: Scope
 
     @cached_property
     def folder(self) -> str:
-        """Where MEMORY.md and the notes are."""
+        """Folder of MEMORY.md and the notes."""
         return "memory" if self.scope.is_owner else folder_of(self.scope.name).as_posix()
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What was undone or forgotten, so that it is not learnt again from the same words."""
+"""Tombstones: records of claims undone or forgotten, so that the same words do not bring them back."""
 
 import hashlib
 import json
@@ -50,11 +50,11 @@ class Tombstone:
 
     @property
     def path(self) -> str:
-        """Where it lies, relative to the workspace."""
+        """Path of the file, relative to the workspace."""
         return path_of(self.name)
 
     def is_about(self, undone: Undone, claim: str) -> bool:
-        """Whether this claim would bring it back."""
+        """True if this claim would bring it back."""
         if undone != self.undone:
             return False
         if self.salt:
@@ -64,16 +64,16 @@ class Tombstone:
         return any(overlap(mine, other) >= _ALIKE for mine in _lines(self.claim) for other in _lines(claim))
 
     def covers(self, evidence: Iterable[Collection[str]]) -> bool:
-        """Whether all of this evidence is the old one. Each piece comes with every name that it goes by."""
+        """True if all of this evidence is the old one. Each piece comes with every name that it goes by."""
         return all(any(map(self._knows, names)) for names in evidence)
 
     def is_before(self, at: str) -> bool:
-        """Whether something was said after this was undone: not in the same second, and not if a time is unreadable."""
+        """True if something was said after this was undone: not in the same second, and not if a time is unreadable."""
         mine, other = _moment(self.at), _moment(at)
         return mine is not None and other is not None and mine < other.replace(microsecond=0)
 
     def forgotten(self) -> "Tombstone":
-        """What remains of it after a forget."""
+        """Return the tombstone as it remains after a forget."""
         salt = secrets.token_hex(16)
         return replace(
             self,
@@ -89,7 +89,7 @@ class Tombstone:
 
 
 def path_of(name: str) -> str:
-    """Where the tombstone of this name lies, relative to the workspace."""
+    """Return the path of the tombstone of this name, relative to the workspace."""
     return f"{FOLDER}/{name}.json"
 
 
@@ -122,7 +122,7 @@ def encode(tombstone: Tombstone) -> bytes:
 
 
 def decode(data: bytes) -> Tombstone | None:
-    """What a file says; None if it is no tombstone."""
+    """Decode a file; None if it is no tombstone."""
     try:
         row = json.loads(data)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What the model's file tools change among the long-term files."""
+"""Changes that the model's file tools make to the long-term files."""
 
 import asyncio
 import re
@@ -54,12 +54,12 @@ class ToolChanges:
         return await self._proposals.stage(path, edit, caller, origin, grounds.messages)
 
     async def staged(self, caller: Caller) -> Mapping[str, Edit]:
-        """What the caller's turn has proposed until now, by path. Raises StoreError."""
+        """Return the changes that the caller's turn has proposed, by path. Raises StoreError."""
         proposal = await self._proposals.of_turn(caller.turn)
         return proposal.edits if proposal else {}
 
     def _reason(self, path: PurePosixPath, edit: Edit) -> str | None:
-        """Why something must not be remembered, for the model that tried; None if it may."""
+        """Return the reason why a text must not be remembered, for the model that tried; None if it may."""
         if edit.after and decode(edit.after) is None:
             return "it would be no text any more. Write it as plain text."
         unseen, added = self._added(path, edit)
@@ -94,7 +94,7 @@ class ToolChanges:
 
 
 def _only_brings(path: PurePosixPath, edit: Edit, grounds: ChangeEvidence) -> bool:
-    """Whether all that a change does is to add lines that somebody has said, and to leave the others where they are."""
+    """True if all that a change does is to add lines that somebody has said, and to leave the others where they are."""
     old = iter(_raw_lines(edit.before))
     expected, brought = next(old, None), []
     for line in _raw_lines(edit.after):
@@ -110,7 +110,7 @@ def _only_brings(path: PurePosixPath, edit: Edit, grounds: ChangeEvidence) -> bo
 
 
 def _is_theirs(text: str, grounds: ChangeEvidence) -> bool:
-    """Whether a line is what somebody has said, behind their name where it must stand there."""
+    """True if a line is what somebody has said, behind their name where it must stand there."""
     words = without_speaker(text) if grounds.speaker else text
     return (not grounds.speaker or text == told_by(grounds.speaker, words)) and is_said(words, grounds.own_words)
 

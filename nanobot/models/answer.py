@@ -24,7 +24,7 @@ _KNOWN = ("role", "content", "tool_calls", "refusal")
 
 
 class GrowingAnswer:
-    """What one attempt has brought so far."""
+    """Answer of one attempt as far as it has come."""
 
     def __init__(self, visible: Visible, tools: Sequence[ToolSpec] = ()) -> None:
         """`tools` are those offered to the model: calls of these may be written as text."""
@@ -45,7 +45,7 @@ class GrowingAnswer:
 
     @property
     def finished(self) -> bool:
-        """Whether the endpoint said that nothing more comes, and may be believed.
+        """True if the endpoint said that nothing more comes, and may be believed.
 
         Gateways say so in every chunk, or with the thoughts before the answer. Then only the end of the
         stream is the end.
@@ -54,12 +54,12 @@ class GrowingAnswer:
 
     @property
     def has_finish(self) -> bool:
-        """Whether the endpoint said at any time that nothing more comes; enough once its stream has ended."""
+        """True if the endpoint said at any time that nothing more comes; enough once its stream has ended."""
         return bool(self._finish)
 
     @property
     def text(self) -> str:
-        """What a person may read of it so far."""
+        """Readable text of the answer so far."""
         return self._visible.text.rstrip()
 
     def add(self, chunk: Mapping[str, object]) -> None:

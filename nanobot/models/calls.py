@@ -97,7 +97,7 @@ class _Growing:
 
     @property
     def stands_for_none(self) -> bool:
-        """Whether the arguments are an empty object so far."""
+        """True if the arguments are an empty object so far."""
         return self._size <= _SHORT and self.arguments.strip() == "{}"
 
     def grow(self, piece: str) -> None:
@@ -110,7 +110,7 @@ class _Growing:
         self._depth, self._is_quoted, self._is_escaped = 0, False, False
 
     def is_whole(self) -> bool:
-        """Whether the arguments are JSON already; they are read only where their brackets are closed."""
+        """True if the arguments are JSON already; they are read only where their brackets are closed."""
         for piece in self._pieces[self._read :]:
             self._follow(piece)
         self._read = len(self._pieces)
@@ -145,7 +145,7 @@ class Calls:
 
     @property
     def any(self) -> bool:
-        """Whether anything came that may be a call."""
+        """True if anything came that may be a call."""
         return bool(self._calls)
 
     def add(self, pieces: object) -> None:
@@ -211,7 +211,7 @@ class Calls:
 
 
 def _another(call: _Growing, call_id: str, name: str, arguments: str) -> bool:
-    """Whether a piece that may belong to this call begins another one: none does that without a name."""
+    """True if a piece that may belong to this call begins another one: none does that without a name."""
     if not name:
         return False
     if name != call.name:
@@ -251,14 +251,14 @@ def _unique(wanted: str, used: Collection[str]) -> str:
 
 
 def may_be_call(text: str) -> bool | None:
-    """Whether a whole answer that begins like this may be a call in bare JSON; None if it is too early to say."""
+    """True if a whole answer that begins like this may be a call in bare JSON; None if it is too early to say."""
     if _BEGINNING.match(text):
         return True
     return None if _BEFORE_BEGINNING.fullmatch(text) else False
 
 
 def is_shaped_like_call(text: str) -> bool:
-    """Whether a text that begins with a mark of a call goes on like one; such marks are also talked about."""
+    """True if a text that begins with a mark of a call goes on like one; such marks are also talked about."""
     return bool(_HARMONY.match(text) or _SHAPED.match(_AROUND.sub("", text)))
 
 
@@ -278,7 +278,7 @@ def written_calls(text: str, tools: Sequence[ToolSpec]) -> Sequence[tuple[str, s
 
 
 def announced_call(text: str, tools: Sequence[ToolSpec]) -> Literal["bare", "fenced"] | None:
-    """Whether a text ends in what was meant as a call, or begins with one: it is not carried out by guess."""
+    """True if a text ends in what was meant as a call, or begins with one: it is not carried out by guess."""
     reader = _WrittenCalls(tools)
     if fenced := _fenced(text):
         length, language, code = fenced
@@ -332,7 +332,7 @@ class _WrittenCalls:
         return (), text
 
     def fits_one_named(self, text: str, before: str) -> bool:
-        """Whether a text is the arguments, and nothing else, of a tool that is named before it."""
+        """True if a text is the arguments, and nothing else, of a tool that is named before it."""
         value, rest = _decoded(text)
         if not isinstance(value, dict) or rest.strip():
             return False

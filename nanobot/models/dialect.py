@@ -78,11 +78,11 @@ class ModelDialect:
         return trait in self.traits
 
     def takes(self, parameter: str) -> bool:
-        """Whether an optional parameter may be sent."""
+        """True if an optional parameter may be sent."""
         return f"no_parameter:{parameter}" not in self.traits
 
     def takes_field(self, name: str) -> bool:
-        """Whether a field that it sent may be sent back."""
+        """True if a field that it sent may be sent back."""
         return NO_FIELDS not in self.traits and f"no_field:{name}" not in self.traits
 
     @property
@@ -199,7 +199,7 @@ def _has_several_calls(body: Json) -> bool:
 
 
 def _has_neighbours(body: Json) -> bool:
-    """Whether two users' or two assistants' messages follow one another, with results of tools between or not."""
+    """True if two users' or two assistants' messages follow one another, with results of tools between or not."""
     roles = [str(message.get("role")) for message in _messages(body) if message.get("role") != "system"]
     talk = ["user" if role == "tool" else role for role in roles]
     return any(one == other for one, other in pairwise(talk))
@@ -241,7 +241,7 @@ _CONCERNS: Mapping[str, Callable[[Json], bool]] = {
 
 @cache
 def _refusals() -> Sequence[_Refusal]:
-    """What refusals teach; the first that fits counts."""
+    """Return the lessons of refusals; the first that fits counts."""
     table = tomllib.loads((resources.files("nanobot.models") / "refusals.toml").read_text(encoding="utf-8"))
 
     def whole(words: str) -> str:
@@ -287,7 +287,7 @@ class ModelDialects:
             self._kept = {}
 
     def of(self, base_url: str, model: str) -> ModelDialect:
-        """What is known of a model at an endpoint now."""
+        """Return the known dialect of a model at an endpoint."""
         endpoint = endpoint_id(base_url, model)
         now = self._clock.now()
         learnt = self._kept.get(endpoint, {})

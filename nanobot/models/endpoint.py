@@ -40,7 +40,7 @@ _KEY_LIKE = r"\b(?:sk|pk|rk|gsk|xai|hf|ghp|AIza)[-_]?[\w-]{16,}|(?<=Bearer )\S+"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where a model is asked, and how patiently.
+    """Endpoint of a model, and the patience with it.
 
     `timeout` is for one attempt as a whole, `idle_timeout` for the time without progress in it, and
     `first_timeout` for that before the model writes anything (None: as idle_timeout), all in seconds;
@@ -74,7 +74,7 @@ class Endpoint:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is on this machine, so that no proxy leads there."""
+        """True if it is on this machine, so that no proxy leads there."""
         host = host_of(self.base_url)
         return host == "localhost" or host.endswith(".localhost") or host == "::1" or host.startswith("127.")
 
@@ -91,7 +91,7 @@ class Endpoint:
 
 
 def is_near(base_url: str) -> bool:
-    """Whether an address is of a machine at home: this one, or one in a private network. Such are slow to begin."""
+    """True if an address is of a machine at home: this one, or one in a private network. Such are slow to begin."""
     from ipaddress import ip_address  # slow to import
 
     host = host_of(base_url)
@@ -201,7 +201,7 @@ class Connection:
         return client
 
     def _headers(self) -> "dict[str, str | Omit]":
-        """What the openai package takes from the environment is meant for OpenAI, not for every endpoint."""
+        """Remove headers that the openai package takes from the environment: they are meant for OpenAI only."""
         from openai import omit
 
         for name, value in {"Authorization": self._endpoint.api_key.strip(), **self._endpoint.extra_headers}.items():

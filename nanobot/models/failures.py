@@ -1,4 +1,4 @@
-"""What an endpoint's complaint means, whichever provider words it."""
+"""Meaning of endpoints' complaints, whichever provider words them."""
 
 import json
 import re
@@ -148,7 +148,7 @@ class Overflow:
 
     @property
     def leaves_room(self) -> bool:
-        """Whether it is the answer that was given too much room: the conversation leaves a quarter of the window."""
+        """True if it is the answer that was given too much room: the conversation leaves a quarter of the window."""
         return self.prompt <= self.window * 3 // 4
 
 
@@ -162,7 +162,7 @@ def overflow(words: str) -> Overflow | None:
 
 
 def is_about_output(words: str) -> bool:
-    """Whether a complaint is about the size of the answer that was asked for."""
+    """True if a complaint is about the size of the answer that was asked for."""
     return re.search(_OUTPUT, words, re.IGNORECASE) is not None
 
 

@@ -69,7 +69,7 @@ class Fallback:
 
     @property
     def info(self) -> ModelInfo:
-        """That of the first that can be asked: the conversation is made to fit it."""
+        """Info of the first model that can be asked: the conversation is made to fit it."""
         return self._first.info
 
     def warm(self) -> None:
@@ -109,7 +109,7 @@ class Fallback:
         raise self._first_of(failed)
 
     def _in_order(self) -> Sequence[LLM]:
-        """Those that are up, then those that were down; without those that asked to be left alone.
+        """Return the models that are up, then those that were down; without those that asked to be left alone.
 
         A fallback whose key is not set is none, and nobody is told that it answers.
         """

@@ -42,7 +42,7 @@ _BLOCKS = {
 
 @dataclass(frozen=True, slots=True)
 class GgufFile:
-    """What the head of a file says: which kind of model it holds, and how many bytes the file must have."""
+    """Head of a GGUF file: the kind of model, and the bytes that the file must have."""
 
     architecture: str
     needed: int
@@ -66,7 +66,7 @@ def check_weights(path: Path) -> GgufFile:
 
 
 def why_not_loaded(path: Path, head: GgufFile) -> WeightsError:
-    """Why the engine refused a file that is whole: it only says that it did."""
+    """Return the probable reason why the engine refused a whole file: it only says that it did."""
     free = _free_memory()
     if head.needed > free:
         return WeightsError("memory", path, needed=head.needed, free=free)
@@ -118,7 +118,7 @@ def _value(file: BinaryIO, kind: int, depth: int = 0) -> object:
 
 
 def _tensor(file: BinaryIO) -> int:
-    """Where a tensor ends, behind the head."""
+    """Return the end of a tensor, behind the head."""
     _text(file)
     (dimensions,) = struct.unpack("<I", _exactly(file, 4))
     if dimensions > 8:
@@ -158,7 +158,7 @@ def _physical_memory() -> int:
 
 
 def _free_memory() -> int:
-    """What Linux says is available; elsewhere all there is."""
+    """Return the memory that Linux reports as available; elsewhere all there is."""
     try:
         rows = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         known: Mapping[str, str] = dict(row.split(":", 1) for row in rows if ":" in row)
@@ -200,7 +200,7 @@ def embedded_weights() -> Path | None:
 
 
 def is_installed() -> bool:
-    """Whether the embedded model can run: its engine and its weights are there. Imports neither."""
+    """True if the embedded model can run: its engine and its weights are there. Imports neither."""
     return find_spec("xllamacpp") is not None and embedded_weights() is not None
 
 

@@ -39,7 +39,7 @@ Report = Callable[[int, int | None], None]
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a server offers at an address.
+    """Offer of a server at an address.
 
     size in bytes, and sha256, are None if the server does not say; `version` tells one version
     of the file from another, empty if the server does not say.
@@ -110,7 +110,7 @@ class PartialDownload:
         self._digest = hashlib.sha256()
 
     def discard(self) -> None:
-        """What is there is worth nothing."""
+        """Discard a useless partial file."""
         self._path.unlink()
         self._note.unlink(missing_ok=True)
 
@@ -154,7 +154,7 @@ def name_in(url: str) -> str | None:
 
 
 def is_name(name: str) -> bool:
-    """Whether a model may be called so; its file will be."""
+    """True if a model may be called so; its file will be."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -287,7 +287,7 @@ def _length(answer: httpx2.Response) -> int | None:
 
 
 def _version(answer: httpx2.Response) -> str:
-    """What If-Range may name: a strong ETag, else the date (RFC 9110, section 13.1.5)."""
+    """Return the validator for If-Range: a strong ETag, else the date (RFC 9110, section 13.1.5)."""
     tag: str = answer.headers.get("ETag", "")
     return tag if tag.startswith('"') else answer.headers.get("Last-Modified", "")
 

@@ -131,11 +131,11 @@ class _Marks:
         self._firsts = {mark[0] for mark in marks}
 
     def may_grow(self, text: str) -> bool:
-        """Whether a (longer) mark begins like this."""
+        """True if a (longer) mark begins like this."""
         return text.lower() in self._beginnings
 
     def unfinished(self, text: str) -> int:
-        """Where something begins at the end of a text that may become a mark; its length if nothing does."""
+        """Return the start of a possible mark at the end of a text; its length if there is none."""
         for start in range(max(0, len(text) - _LONGEST), len(text)):
             if text[start].lower() in self._firsts and self.may_grow(text[start:]):
                 return start
@@ -189,7 +189,7 @@ class Visible:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing came that may be part of the answer."""
+        """True if nothing came that may be part of the answer."""
         return not self.text.strip() and not self._held and (self._closing is not None or not self._pending.strip())
 
     def feed(self, piece: str) -> None:
@@ -345,7 +345,7 @@ class Visible:
         return True
 
     def _is_hidden(self, name: str, before: str) -> bool:
-        """Whether a mark is one where it stands: those that look like tags of HTML may be text."""
+        """True if a mark is one where it stands: those that look like tags of HTML may be text."""
         if name in AT_START:
             is_first = not (self.text + before).strip()
             (self._wrapped if is_first else self._tags).add(AT_START[name])

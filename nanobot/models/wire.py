@@ -464,14 +464,14 @@ def _place(entry: object) -> tuple[object, object] | None:
 
 
 def _whole(value: object) -> object:
-    """What was gathered, as JSON has it."""
+    """Return the gathered pieces as a JSON value."""
     if isinstance(value, _Pieces | _Entries):
         return value.whole()
     return {name: _whole(each) for name, each in value.items()} if isinstance(value, dict) else value
 
 
 def _sent_back(message: Message, dialect: ModelDialect) -> Mapping[str, object]:
-    """What an endpoint sent beside a message; its reasoning beside an answer only if it wants that back.
+    """Return the fields to send back beside a message; reasoning beside an answer only if the endpoint wants it.
 
     Beside tool calls reasoning is a part of what goes on; that of an answer would only take room in the window.
     """

@@ -1,1 +1,1 @@
-"""What texts say: words, clauses, dates, wishes, secrets, and which words are a person's own."""
+"""Understanding of texts: words, clauses, dates, requests, secrets, and which words are a person's own."""

@@ -126,7 +126,7 @@ _WIDE: frozenset[Mark] = frozenset({"if", "when", "unless", "report", "question"
 
 @dataclass
 class Clause:
-    """What is compared of a clause.
+    """Clause as far as it is compared.
 
     words    its words that say something, stemmed, in their order; a character each where there are no blanks
     pairs    neighbouring characters of such scripts
@@ -150,7 +150,7 @@ class Clause:
 
     @property
     def sense(self) -> frozenset[Mark]:
-        """What turns it around or limits it; to stop not doing something is to do it."""
+        """Marks that turn the clause around or limit it; to stop not doing something is to do it."""
         denied: set[Mark] = {"not"} if ("not" in self.marks) != ("stop" in self.marks) else set()
         return frozenset(self.marks - {"not", "stop"} | denied)
 
@@ -255,7 +255,7 @@ class _Reader:
 
 
 def _mark_of(word: str) -> Mark | None:
-    """What a word of a script with blanks, in small letters, does to its clause."""
+    """Return the mark of a lower-case word, in a script with blanks."""
     return "not" if word.endswith(("n't", "n\u2019t")) else _MARK_OF.get(word)
 
 

@@ -40,7 +40,7 @@ _SHORT = {"n": "\n", "t": "\t", "r": "\r"}
 
 @dataclass(frozen=True)
 class Shipped:
-    """What came with the program: nobody said it, so that it tells nothing, wherever it stands.
+    """Texts that came with the program: nobody said them, so that they tell nothing, wherever they stand.
 
     `lines`, as `plain` has them, count each by itself; `passages` only where all their lines stand together, such as
     a comment with examples of what somebody could write. `files` are named as in the workspace.
@@ -74,7 +74,7 @@ class Traces:
     shipped: Shipped = field(default_factory=Shipped)
 
     def name(self, text: str) -> bool:
-        """Whether all the terms stand in one line of the text. Case and width do not count; words are whole words."""
+        """True if all the terms stand in one line of the text. Case and width do not count; words are whole words."""
         return self.may_name(text) and any(self.named(text.split("\n")))
 
     def named(self, lines: Sequence[str]) -> Sequence[bool]:
@@ -103,17 +103,17 @@ class Traces:
         return any(beginning in seen for beginning in self._beginnings)
 
     def tell(self, text: str) -> bool:
-        """Whether a line of the text names it, or is one of the lines."""
+        """True if a line of the text names it, or is one of the lines."""
         return self.name(text) or (
             self._may_quote(text) and any(plain(line) in self._long for line in text.split("\n"))
         )
 
     def tell_all(self, line: str) -> bool:
-        """Whether this one line names it, or is one of the lines, however short."""
+        """True if this one line names it, or is one of the lines, however short."""
         return self.name(line) or plain(line) in self.lines - self.shipped.lines
 
     def show(self, text: str) -> bool:
-        """Whether the text tells it, or holds one of the lines, or the beginning of one, among other words."""
+        """True if the text tells it, or holds one of the lines, or the beginning of one, among other words."""
         return self.tell(text) or (self._may_quote(text) and any(self._quotes(line) for line in text.split("\n")))
 
     def without(self, text: str, *, quoted: bool = False) -> str:
@@ -124,11 +124,11 @@ class Traces:
         return "\n".join(line for line in text.split("\n") if not is_meant(line))
 
     def stand_in(self, data: bytes) -> bool:
-        """Whether these bytes, whatever they are, show it: as text, or as text that JSON has escaped."""
+        """True if these bytes, whatever they are, show it: as text, or as text that JSON has escaped."""
         return self.show(_read(data))
 
     def name_in(self, data: bytes) -> bool:
-        """Whether these bytes, whatever they are, name it."""
+        """True if these bytes, whatever they are, name it."""
         return self.name(_read(data))
 
     def _has_words(self, seen: str) -> bool:
@@ -159,7 +159,7 @@ class Traces:
 
     @cached_property
     def _beginnings(self) -> frozenset[str]:
-        """How each line begins, up to what JSON would escape."""
+        """Return the beginning of each line, up to a character that JSON would escape."""
         return frozenset(_unescaped(line[:_MOST_COMPARED]) for line in self._long)
 
     @cached_property
@@ -180,19 +180,19 @@ class Traces:
 
 
 def terms_in(words: str) -> tuple[str, ...]:
-    """What a person typed as terms: each word is one, and so is what stands in quotation marks."""
+    """Return a person's typed terms: each word is one, and so is a text in quotation marks."""
     found = re.findall(r'["“”]([^"“”]+)["“”]|([^\s"“”]+)', words)
     return tuple(dict.fromkeys(term for quoted, word in found if (term := " ".join((quoted or word).split()))))
 
 
 def plain(line: str) -> str:
-    """What makes two lines the same: their words, without number, bullet, date, case and full stop."""
+    """Return the key under which two lines are the same: words without number, bullet, date, case and full stop."""
     words = _BULLET.sub("", _NUMBERED.sub("", line, count=1).strip(), count=1)
     return _normal(_DATE.sub("", words)).rstrip(".。!！ ")
 
 
 def is_long(line: str) -> bool:
-    """Whether a line, as `plain` has it, says enough to be known again."""
+    """True if a line, as `plain` has it, says enough to be known again."""
     return len(line) >= _KEY and len(line) + len(_OF_UNSPACED.findall(line)) >= LEAST_COPY
 
 
@@ -202,7 +202,7 @@ def lines_of(texts: Collection[str]) -> frozenset[str]:
 
 
 def beginning(text: str, most: int = _MOST_SHOWN) -> str:
-    """How a text begins, in one line, for people."""
+    """Return the beginning of a text, in one line, for people."""
     words = " ".join(text.split())
     return words if len(words) <= most else f"{words[:most].rstrip()} …"
 

@@ -1,4 +1,4 @@
-"""Whether a text is what somebody said: in their words, and not turned around."""
+"""True if a text is what somebody said: in their words, and not turned around."""
 
 import re
 import unicodedata
@@ -71,7 +71,7 @@ _SHARED_PAIRS = 2 / 3
 
 
 def is_said(text: str, said: str) -> bool:
-    """Whether who said all this said each line of this text, too.
+    """True if who said all this said each line of this text, too.
 
     All its words stand in one sentence of it or in two neighbouring ones, however they are inflected; addresses,
     commands and numbers exactly so; and nothing there denies, limits or merely reports what the text claims. Not
@@ -82,7 +82,7 @@ def is_said(text: str, said: str) -> bool:
 
 
 def speaks_for(said: str, text: str, names: Collection[str] = ()) -> bool:
-    """Whether what was said speaks for each line of a text: for half of the words of a sentence, in the same sense.
+    """True if what was said speaks for each line of a text: for half of the words of a sentence, in the same sense.
 
     Addresses and commands must stand there exactly so; `names` are those of the speaker, and need not.
     """
@@ -92,7 +92,7 @@ def speaks_for(said: str, text: str, names: Collection[str] = ()) -> bool:
 
 
 def is_plain_title(text: str) -> bool:
-    """Whether a heading only names a kind of facts, in one of the usual words."""
+    """True if a heading only names a kind of facts, in one of the usual words."""
     return _TITLE_WORDS.fullmatch(text) is not None
 
 
@@ -190,7 +190,7 @@ def _claim(one: Sentence, *, is_of_speaker: bool) -> _Claim:
 
 
 def _says(window: Sequence[Sentence], claim: _Claim) -> bool:
-    """Whether these sentences say it."""
+    """True if these sentences say it."""
     words = claim.sentence.words
     if not all(any(word in one.words for one in window) for word in words):
         return False
@@ -207,7 +207,7 @@ def _says(window: Sequence[Sentence], claim: _Claim) -> bool:
 
 
 def _speaks_for(window: Sequence[Sentence], claim: _Claim, words: frozenset[str]) -> bool:
-    """Whether these sentences have half of its words, and turn none of its clauses around."""
+    """True if these sentences have half of its words, and turn none of its clauses around."""
     there = frozenset().union(*(one.words for one in window))
     if len(words & there) < _ENOUGH * len(words):
         return False
@@ -221,7 +221,7 @@ def _speaks_for(window: Sequence[Sentence], claim: _Claim, words: frozenset[str]
 
 
 def _is_turned(claim: Clause, clauses: Sequence[Clause], there: frozenset[str]) -> bool:
-    """Whether the clauses that have most of the words of this one say it otherwise."""
+    """True if the clauses that have most of the words of this one say it otherwise."""
     words = frozenset(claim.words)
     if any(one in words and other in there and one not in there for one, other in _CONTRARY.items()):
         return True
@@ -234,21 +234,21 @@ def _is_turned(claim: Clause, clauses: Sequence[Clause], there: frozenset[str]) 
 
 
 def _gist(clause: Clause, words: frozenset[str]) -> frozenset[Mark]:
-    """What turns these words of it around, not what merely limits them; tea without sugar is tea."""
+    """Return the marks that turn these words around, not those that merely limit them; tea without sugar is tea."""
     places = [place for place, word in enumerate(clause.words) if word in words]
     behind = any(place >= turn for name, turn in clause.turns if name in _WITHOUT for place in places)
     return clause.sense - _LIMITS - (frozenset() if behind else frozenset[Mark]({"without"}))
 
 
 def _is_written_alike(claims: Sequence[Clause], clauses: Sequence[Clause]) -> bool:
-    """Whether most characters stand beside the same ones, where there are no blanks between words."""
+    """True if most characters stand beside the same ones, where there are no blanks between words."""
     wanted = [pair for claim in claims for pair in claim.pairs]
     found = sum(any(pair in clause.pairs for clause in clauses) for pair in wanted)
     return found >= _SHARED_PAIRS * len(wanted)
 
 
 def _is_borne(claim: Clause, clauses: Sequence[Clause], *, of_speaker: bool) -> bool:
-    """Whether a run of clauses holds all words of this one, each in the same sense."""
+    """True if a run of clauses holds all words of this one, each in the same sense."""
     words = frozenset(claim.words)
     return any(
         all(clause.sense == claim.sense for clause in run if not words.isdisjoint(clause.words))
@@ -281,7 +281,7 @@ def _turns_within(words: frozenset[str], clause: Clause) -> set[str]:
 
 
 def _is_same_way(claim: Clause, run: Sequence[Clause]) -> bool:
-    """Whether who does what to whom is the same, as far as names and little words tell."""
+    """True if who does what to whom is the same, as far as names and little words tell."""
     names = [name for clause in run for name in clause.names]
     wanted = (name for place, name in enumerate(claim.names) if place or name in names)  # the first may be any word
     following = iter(names)
@@ -303,7 +303,7 @@ def _is_followed_alike(turn: str, places: Sequence[Sequence[str]], run: Sequence
 
 
 def _is_of_speaker(words: frozenset[str], run: Sequence[Clause]) -> bool:
-    """Whether the speaker speaks of themself: nobody else stands before what is claimed."""
+    """True if the speaker speaks of themself: nobody else stands before what is claimed."""
     clause = next(one for one in run if not words.isdisjoint(one.words))
     for word in clause.words[clause.speaker :]:
         if word in words:
@@ -314,7 +314,7 @@ def _is_of_speaker(words: frozenset[str], run: Sequence[Clause]) -> bool:
 
 
 def _literals(text: str) -> Iterator[str]:
-    """What must stand there exactly so: addresses, paths, names of files, numbers."""
+    """Return the literals that must occur exactly: addresses, paths, names of files, numbers."""
     for match in _PIECE.finditer(text):
         piece = match[0].strip(".,;:!?'`*-\u2019").casefold()
         if not _SPECIAL.isdisjoint(piece) or "." in piece:
@@ -324,5 +324,5 @@ def _literals(text: str) -> Iterator[str]:
 
 
 def _holds(raw: str, code: str) -> bool:
-    """Whether a command stands there, and not only the beginning of another."""
+    """True if a command stands there, and not only the beginning of another."""
     return re.search(rf"(?<![\w/.-]){re.escape(code.strip())}(?![\w/-]|\.\w)", raw) is not None

@@ -141,7 +141,7 @@ _PASSED_ON = re.compile(
 
 
 def _first_to_the_end(rows: Sequence[_Row]) -> int:
-    """Where something pasted begins that goes on to the end: nothing says where it is over."""
+    """Return the row from which a pasted text goes on to the end, as nothing closes it."""
     found = (
         row.start
         for number, row in enumerate(rows)
@@ -153,7 +153,7 @@ def _first_to_the_end(rows: Sequence[_Row]) -> int:
 
 
 def _begins_mail(rows: Sequence[_Row], number: int) -> bool:
-    """Whether a block of headers begins in this line. "From: Berlin, To: Hamburg" alone is a journey."""
+    """True if a block of headers begins in this line. "From: Berlin, To: Hamburg" alone is a journey."""
     row = rows[number]
     if _PASSED_ON.match(row.text[:_LONGEST_HEAD]) or _HEADERS_IN_ONE.match(row.text[:_LONGEST_HEAD]):
         return True
@@ -177,7 +177,7 @@ def _kind(header: re.Match[str]) -> str:
 
 
 def _is_attribution(rows: Sequence[_Row], number: int) -> bool:
-    """Whether a line says who wrote what follows; marks it only, where what follows is marked by itself."""
+    """True if a line says who wrote what follows; marks it only, where what follows is marked by itself."""
     row = rows[number]
     after = next((each for each in rows[number + 1 : number + 4] if each.text), None)
     if after is None or len(row.text) > _LONGEST_HEAD:
@@ -189,7 +189,7 @@ def _is_attribution(rows: Sequence[_Row], number: int) -> bool:
 
 
 def _is_dated(line: str) -> bool:
-    """Whether a line reads like "On 3 March Ben wrote:", in one of many languages."""
+    """True if a line reads like "On 3 March Ben wrote:", in one of many languages."""
     return bool(_ON_A_DAY.match(line) and _DIGIT.search(line) and _WRITTEN.search(line)) and not _MYSELF.search(line)
 
 
@@ -364,12 +364,12 @@ def _quotations(text: str) -> Iterator[Span]:
 
 
 def _opens(text: str, place: int) -> bool:
-    """Whether a plain mark stands where one opens; of others the form says it. 27" is a size."""
+    """True if a plain mark stands where one opens; of others the form says it. 27" is a size."""
     return text[place] != '"' or place == 0 or not text[place - 1].isalnum()
 
 
 def _closes(text: str, place: int) -> bool:
-    """Whether a plain mark stands where one closes: behind words, not before them."""
+    """True if a plain mark stands where one closes: behind words, not before them."""
     return place > 0 and not text[place - 1].isspace() and not text[place + 1 : place + 2].isalnum()
 
 

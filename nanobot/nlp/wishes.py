@@ -75,7 +75,7 @@ def remember_request(text: str) -> str | None:
 
 
 def forget_request(text: str) -> str | None:
-    """What is to be forgotten, if a message is an order to forget something; else None.
+    """Return the subject of an order to forget something; None for any other message.
 
     "Forget it" and "don't forget …" are no such orders, nor is what somebody has forgotten themselves. The forms stand
     in patterns/forget.toml.

@@ -79,12 +79,12 @@ def _shape(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    """How many times vowels are followed by consonants: the algorithm's m."""
+    """Return the number of vowel-consonant sequences: the algorithm's m."""
     return _shape(word).count("vc")
 
 
 def _ends_short(word: str) -> bool:
-    """Whether it ends like "hop": consonant, vowel, consonant, the last not w, x or y."""
+    """True if it ends like "hop": consonant, vowel, consonant, the last not w, x or y."""
     return _shape(word).endswith("cvc") and word[-1] not in "wxy"
 
 
@@ -179,7 +179,7 @@ def _mixed(word: str) -> list[str]:
 
 
 def is_stop(word: str) -> bool:
-    """Whether a word tells nothing of what is asked for."""
+    """True if a word tells nothing of what is asked for."""
     return word in _STOP_STEMS or all(char in _STOP_CHARACTERS for char in word)
 
 

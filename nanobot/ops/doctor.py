@@ -23,7 +23,7 @@ from nanobot.workspace import Workspace, set_mode
 
 
 class Verdict(StrEnum):
-    """How a finding is meant; a problem keeps the bot from working, a warning does not."""
+    """Verdict of a finding; a problem keeps the bot from working, a warning does not."""
 
     OK = "ok"
     WARNING = "warning"
@@ -32,7 +32,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check saw. `sentence` is a key of the catalogue; it says what was seen and, if not ok, what to do."""
+    """Result of a check. `sentence` is a key of the catalogue: the observation and, if not ok, the advice."""
 
     verdict: Verdict
     sentence: str
@@ -53,12 +53,12 @@ def ok(sentence: str, **values: object) -> Finding:
 
 
 def warning(sentence: str, **values: object) -> Finding:
-    """It works, but."""
+    """Return a finding that does not keep the bot from working."""
     return Finding(Verdict.WARNING, sentence, values)
 
 
 def problem(sentence: str, **values: object) -> Finding:
-    """It does not work."""
+    """Return a finding that keeps the bot from working."""
     return Finding(Verdict.PROBLEM, sentence, values)
 
 
@@ -85,7 +85,7 @@ Look = Callable[[Path], str]
 
 
 def workspace(root: Path, template: Path, look: Look = lambda _: "") -> Iterator[Finding]:
-    """Whether the workspace is there, can be used, and has the files that shape the bot; all of it is tried.
+    """True if the workspace is there, can be used, and has the files that shape the bot; all of it is tried.
 
     What its owner removed never comes back by itself; `template` has fresh ones.
     """
@@ -119,7 +119,7 @@ def workspace(root: Path, template: Path, look: Look = lambda _: "") -> Iterator
 
 
 def _tried(root: Path) -> Iterator[Finding]:
-    """What a process that writes there would meet: a file is written, locked and given a mode, and removed."""
+    """Return the error of a trial write: a file is written, locked, given a mode, and removed."""
     try:
         descriptor, name = tempfile.mkstemp(prefix=".nanobot-doctor-", dir=root)
     except OSError as error:
@@ -153,12 +153,12 @@ def skills(broken: Iterable[tuple[str, str]]) -> Iterator[Finding]:
 
 
 def is_open(path: Path) -> bool:
-    """Whether others on this machine can read a file: into a folder that is private nobody gets."""
+    """True if others on this machine can read a file: into a folder that is private nobody gets."""
     return bool(path.stat().st_mode & _OTHERS and path.parent.stat().st_mode & _OTHERS)
 
 
 def privacy(roots: Iterable[Path]) -> Iterator[Finding]:
-    """Whether nobody else on this machine can read these folders and files."""
+    """True if nobody else on this machine can read these folders and files."""
     every = list(dict.fromkeys(roots))
     outermost = [root for root in every if root.exists() and not any(other in root.parents for other in every)]
     findings = [finding for root in outermost if (finding := _open_to_others(root))]
@@ -175,7 +175,7 @@ def _open_to_others(root: Path) -> Finding | None:
 
 
 def _keeps_modes(folder: Path) -> bool:
-    """Whether permissions can be set there, which is tried; where nothing can be written that is not known."""
+    """True if permissions can be set there, which is tried; where nothing can be written that is not known."""
     with suppress(OSError), tempfile.NamedTemporaryFile(prefix=".nanobot-doctor-", dir=folder) as file:
         is_set = set_mode(file.fileno(), 0o700) and set_mode(file.fileno(), 0o600)
         return is_set and not os.fstat(file.fileno()).st_mode & _OTHERS
@@ -198,7 +198,7 @@ _TOO_LITTLE = 50 << 20
 
 
 def python() -> Iterator[Finding]:
-    """Whether this Python is new enough."""
+    """True if this Python is new enough."""
     version = platform.python_version()
     yield (
         ok("doctor.python_ok", version=version)
@@ -208,7 +208,7 @@ def python() -> Iterator[Finding]:
 
 
 def terminal(encoding: str | None) -> Iterator[Finding]:
-    """Whether a terminal with this encoding shows every character."""
+    """True if a terminal with this encoding shows every character."""
     name = encoding or "ascii"
     try:
         "中文 🙂".encode(name)
@@ -219,7 +219,7 @@ def terminal(encoding: str | None) -> Iterator[Finding]:
 
 
 def disk(path: Path) -> Iterator[Finding]:
-    """Whether there is room where this path is, or will be."""
+    """True if there is room where this path is, or will be."""
     there = next(folder for folder in (path, *path.parents) if folder.exists())
     free = shutil.disk_usage(there).free
     values = {"path": there, "free": f"{free >> 30:,} GB" if free >= _MUCH else f"{free >> 20:,} MB"}
@@ -235,7 +235,7 @@ def disk(path: Path) -> Iterator[Finding]:
 
 
 def sessions(folder: Path, rows: Sequence[SessionInfo]) -> Iterator[Finding]:
-    """Whether every line of every conversation can be read.
+    """True if every line of every conversation can be read.
 
     Args:
         folder: where they are kept.
@@ -271,7 +271,7 @@ class Row:
 
 
 def memory_history(kept: Kept, detail: str, path: Path) -> Iterator[Finding]:
-    """Whether changes can be traced and taken back; `detail` is what git said, `path` where it keeps them."""
+    """True if changes can be traced and taken back; `detail` is what git said, `path` where it keeps them."""
     match kept:
         case "ok" | "new":
             yield ok(f"doctor.history_{kept}")
@@ -303,7 +303,7 @@ def memory_proposals(own: Sequence[str], others: Sequence[str]) -> Iterator[Find
 
 
 def memory_health(rows: Iterable[Row], lines: int) -> Iterator[Finding]:
-    """What stands in memory and should not, or not like that; `lines` were looked at."""
+    """Return the finding about faulty lines of memory; `lines` were examined."""
     by_kind: dict[str, list[Row]] = {}
     for row in rows:
         by_kind.setdefault(row.kind, []).append(row)
@@ -318,7 +318,7 @@ def memory_health(rows: Iterable[Row], lines: int) -> Iterator[Finding]:
 
 
 def scope_privacy(leaks: Sequence[Row], scopes: int) -> Iterator[Finding]:
-    """Whether what one remembers is seen by another."""
+    """True if what one remembers is seen by another."""
     for leak in leaks[:MOST]:
         yield problem(f"doctor_memory.{leak.kind}", place=leak.place, **leak.values)
     if len(leaks) > MOST:

@@ -46,7 +46,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def endpoint(at: EndpointCheck, seconds: float = _SECONDS) -> Iterator[Finding]:
-    """Whether the endpoint answers in time, takes the key and has the model: one or two tiny requests."""
+    """True if the endpoint answers in time, takes the key and has the model: one or two tiny requests."""
     values: dict[str, object] = {"url": at.base_url, "model": at.model}
     try:
         status, body = _ask(at, "/models", None, seconds)
@@ -147,7 +147,7 @@ class Account:
 
 
 def platform(at: Account, explain: Explain, seconds: float = _SECONDS) -> Iterator[Finding]:
-    """Whether the platform answers in time and knows the token: one request that changes nothing."""
+    """True if the platform answers in time and knows the token: one request that changes nothing."""
     import httpx
 
     values = {"platform": at.name, "base": at.base}

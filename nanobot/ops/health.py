@@ -25,7 +25,7 @@ _PATH = re.compile(
 
 
 class HealthError(NanobotError):
-    """It cannot be served; the text says why and what to do."""
+    """Error: the health server cannot run; the text says why and what to do."""
 
 
 class Health:
@@ -71,7 +71,7 @@ class Health:
 
 
 def figures(state: GatewayState, *, is_well: bool) -> Mapping[str, object]:
-    """What is told to whoever can reach the port."""
+    """Return the figures for whoever can reach the port."""
     backlog = state.backlog
     kinds = [trouble.kind for trouble in backlog.troubles]
     return {

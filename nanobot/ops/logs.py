@@ -1,4 +1,4 @@
-"""Where the log goes: a private file in the home, never the terminal."""
+"""Log file: a private file in the home, never the terminal."""
 
 import copy
 import json

@@ -106,7 +106,7 @@ T = TypeVar("T")
 
 
 class WireError(Exception):
-    """What came is no line of ours."""
+    """Error: a line is none of ours."""
 
 
 class SocketWire:
@@ -162,7 +162,7 @@ log = logging.getLogger(__name__)
 
 
 class Hello(msgspec.Struct):
-    """Who answers: the first line of every connection."""
+    """Greeting of the server: the first line of every connection."""
 
     nanobot: str  # the version
     pid: int
@@ -170,14 +170,14 @@ class Hello(msgspec.Struct):
 
 
 class SocketRequest(msgspec.Struct):
-    """What somebody wants: the first line of theirs."""
+    """Request of a client: its first line."""
 
     do: str
     args: list[str] = []
 
 
 class SocketProblem(msgspec.Struct, tag=True):
-    """It was not done; the text says why."""
+    """Error: a request was not carried out; the text says why."""
 
     text: str
 
@@ -292,7 +292,7 @@ async def connected(workspace: Workspace, version: str, do: str, args: Sequence[
 
 
 async def _greet(wire: SocketWire, workspace: Workspace, version: str) -> bool:
-    """Whether it is a gateway; else a terminal's process answers."""
+    """True if it is a gateway; else a terminal's process answers."""
     try:
         async with asyncio.timeout(PATIENCE):
             hello = await wire.read(_HELLO)

@@ -1,1 +1,1 @@
-"""Who may talk to the bot."""
+"""People: who may talk to the bot."""

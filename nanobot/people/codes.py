@@ -107,7 +107,7 @@ def with_asking(book: Book, asking: PairingRequest, now: datetime) -> Book:
 
 
 def find(book: Book, typed: str) -> PairingRequest | None:
-    """Whose code that is, valid or over; None if there is none like it. Takes as long whatever is typed."""
+    """Return the holder of a code, valid or over; None if there is none. Takes as long whatever is typed."""
     code = plain(typed)
     same = [each for each in book.asking if hmac.compare_digest(each.code.encode(), code)]
     return same[0] if same else None
@@ -149,7 +149,7 @@ Who = tuple[str, str]
 
 
 def first(book: Book, who: Who) -> Who:
-    """Whose memory this person's is: that of where they first were."""
+    """Return the person whose memory this one shares: the first of those linked."""
     return next(((link.first_channel, link.first_id) for link in book.links if (link.channel, link.id) == who), who)
 
 

@@ -1,4 +1,4 @@
-"""Who may talk to the bot: the configuration, pairing, and what is left of a right when a message has waited."""
+"""People who may talk to the bot: configuration, pairing, and rights looked up anew when a message has waited."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ MACHINE = "machine"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configured:
-    """What the configuration says of a channel. Ids are compared as they stand; a name is no id."""
+    """Configured people and groups of a channel. Ids are compared as they stand; a name is no id."""
 
     owners: Collection[str] = ()
     members: Collection[str] = ()
@@ -39,14 +39,14 @@ class Configured:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """How a group is served."""
+    """Mode in which a group is served."""
 
     listening: Listening
     keeps_all: bool
 
 
 class People:
-    """Who may talk, and where. Configuration and pairing add up; of two roles the higher one holds.
+    """People who may talk, and where. Configuration and pairing add up; of two roles the higher one holds.
 
     An empty list admits nobody. A change is on disk before it holds.
     """
@@ -66,12 +66,12 @@ class People:
 
     @property
     def configured(self) -> Mapping[str, Configured]:
-        """What the configuration says, by channel."""
+        """Configured people and groups, by channel."""
         return self._configured
 
     @property
     def paired(self) -> Sequence[Paired]:
-        """Who was let in by pairing, in the order of that."""
+        """People let in by pairing, in the order of that."""
         return self._book.people
 
     @property
@@ -85,7 +85,7 @@ class People:
         return codes.waiting(self._book, self._clock.now())
 
     def minutes_since(self, asking: PairingRequest) -> int:
-        """How long ago somebody was given their code."""
+        """Return the minutes since somebody was given their code."""
         return max(0, round((self._clock.now() - asking.until + codes.VALID).total_seconds() / 60))
 
     @property
@@ -95,12 +95,12 @@ class People:
 
     @property
     def has_owner(self) -> bool:
-        """Whether anybody is an owner, on any channel."""
+        """True if anybody is an owner, on any channel."""
         is_configured = any(each.owners for each in self._configured.values())
         return is_configured or any(person.role is Role.OWNER for person in self._book.people)
 
     def role(self, channel: str, user_id: str) -> Role:
-        """What somebody may do; GUEST for whoever is not known."""
+        """Return the role of a person; GUEST if they are not known."""
         roles = [each.role for each in (row_of(self._book.people, channel, user_id),) if each]
         if user_id in self._says(channel).owners:
             roles.append(Role.OWNER)
@@ -109,11 +109,13 @@ class People:
         return min(roles, key=lambda role: role.rank, default=Role.GUEST)
 
     def may_bot(self, channel: str, bot_id: str) -> bool:
-        """Whether another bot may talk: only the configuration says so."""
+        """True if another bot may talk: only the configuration says so."""
         return bot_id in self._says(channel).bots
 
     def served(self, channel: str, ids: Sequence[str]) -> Served | None:
-        """How a group is served; None if it is not. `ids` are those under which it may be admitted, the closest first.
+        """Return the mode of a group; None if it is not served.
+
+        `ids` are those under which it may be admitted, the closest first.
 
         The closest id that is admitted counts. For the same id, what an owner said in the chat goes before
         the configuration; what the configuration wants kept is kept.
@@ -193,7 +195,7 @@ class People:
             await self._put(at, listening, by, title=title)
 
     async def keep_all(self, at: Address, by: str, *, keeps_all: bool) -> None:
-        """Whether also what is not said to the bot is kept in a group that is served.
+        """True if also what is not said to the bot is kept in a group that is served.
 
         Raises PairingError, StoreError.
         """
@@ -321,7 +323,7 @@ TERMINAL = "cli"
 
 
 def authority_of(people: People, channel: str, user_id: str, role: Role, group: Scope | None) -> Authority:
-    """What somebody with this role may do, in a group's scope, or (None) alone with the bot."""
+    """Return the authority of a role, in a group's scope, or (None) alone with the bot."""
     if role is Role.OWNER:
         return Authority(role, group or Scope.owner(), Origin.OWNER)
     return Authority(role, group or Scope.person(*people.first(channel, user_id)), Origin.PERSON)

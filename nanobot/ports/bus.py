@@ -34,7 +34,7 @@ class Bus(Protocol):
 
     @property
     def is_durable(self) -> bool:
-        """Whether what is not finished when the process ends is received again at the next start."""
+        """True if what is not finished when the process ends is received again at the next start."""
         ...
 
     async def publish(self, message: InboundMessage) -> None:
@@ -53,15 +53,15 @@ class Bus(Protocol):
         ...
 
     async def rest(self, session: str) -> None:
-        """What has begun in a session is not at work any more, since it waits: a death is none of its doing."""
+        """Mark a begun message as waiting: a crash meanwhile is none of its doing."""
         ...
 
     async def resume(self, session: str) -> None:
-        """It is at work again."""
+        """Mark a waiting message as at work again."""
         ...
 
     def is_suspect(self, message: InboundMessage) -> bool:
-        """Whether it may be what killed processes before this one: nothing is to be at work beside it."""
+        """True if it may be what killed processes before this one: nothing is to be at work beside it."""
         ...
 
     async def finish(self, done: Sequence[InboundMessage], answer: OutboundMessage | None) -> None:
@@ -73,7 +73,7 @@ class Bus(Protocol):
         ...
 
     def is_underway(self, message_id: str) -> bool:
-        """Whether a message that was sent has not been shown yet, or not all of it."""
+        """True if a message that was sent has not been shown yet, or not all of it."""
         ...
 
     def show(self, progress: Progress) -> None:
@@ -100,7 +100,7 @@ class Delivery:
 
 
 class Outbox(Protocol):
-    """What waits to be delivered, on disk: the other side of the Bus, for those who deliver.
+    """Outbox on disk, the side of the Bus that channels deliver from.
 
     Everything that is awaited here is durable when it returns.
     """
@@ -142,11 +142,11 @@ class Outbox(Protocol):
         ...
 
     async def failed(self, message_id: str, reason: str) -> None:
-        """It cannot be delivered, now or later; the reason is shown to the owner in /status."""
+        """Mark a message as undeliverable for good; the reason is shown to the owner in /status."""
         ...
 
     async def postponed(self, message_id: str, seconds: float, reason: str, *, may_have_arrived: bool = False) -> None:
-        """It could not be delivered; to be tried again after this time. Outlives a restart.
+        """Postpone a delivery that failed until this time. Outlives a restart.
 
         `may_have_arrived`: whether the next part arrived is not known, so it stays uncertain; otherwise it
         has certainly not arrived.
@@ -197,7 +197,7 @@ class DiskTrouble:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
-    """What a durable bus holds at the moment: numbers of messages, and the age of the oldest in seconds (or 0).
+    """Backlog of a durable bus: numbers of messages, and the age of the oldest in seconds (or 0).
 
     `waiting_out` is by channel. `troubles` are listed until acknowledged, 30 days at most.
     """

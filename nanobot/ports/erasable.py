@@ -1,4 +1,4 @@
-"""Who keeps what was said, and how it is made to forget."""
+"""Erasable stores: each keeps something that was said, and can be made to forget it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from nanobot.transcript import Message
 
 @dataclass(frozen=True, kw_only=True)
 class Meant:
-    """What is to be forgotten, worked out: every store can tell by it what of its own goes.
+    """Erasure as worked out: every store decides by it which of its items go.
 
     scopes    whose memory is reached, by name; None: everybody's
     traces    by which texts are recognised, wherever they stand
@@ -52,23 +52,23 @@ class Meant:
     since: str = ""
 
     def reaches(self, scope: str) -> bool:
-        """Whether the memory of this scope is meant."""
+        """True if the memory of this scope is meant."""
         return self.scopes is None or scope in self.scopes
 
     def hears(self, session: str) -> bool:
-        """Whether what is kept for a conversation may be looked at."""
+        """True if what is kept for a conversation may be looked at."""
         return self.scopes is None or session in self.heard
 
     def takes(self, path: str, line: str) -> bool:
-        """Whether a line of a memory file goes."""
+        """True if a line of a memory file goes."""
         return self.traces.name(line) or plain(line) in self.claims.get(path, ())
 
     def takes_file(self, path: str) -> bool:
-        """Whether a memory file goes whole."""
+        """True if a memory file goes whole."""
         return path in self.notes or any(note.endswith("/") and path.startswith(note) for note in self.notes)
 
     def takes_evidence(self, name: str) -> bool:
-        """Whether what something rests on goes: a message as `id` or `session#id`, an episode as `episode:42`."""
+        """True if what something rests on goes: a message as `id` or `session#id`, an episode as `episode:42`."""
         session, _, message = name.rpartition("#")
         if name.startswith("episode:"):
             return any(name == f"episode:{number}" and left is None for number, left in self.episodes.items())
@@ -79,7 +79,7 @@ class Meant:
 
     @property
     def of_owner(self) -> bool:
-        """Whether what belongs to the machine's owner alone is reached: the terminal, the log."""
+        """True if what belongs to the machine's owner alone is reached: the terminal, the log."""
         return self.reaches("owner")
 
 
@@ -99,7 +99,7 @@ class ErasedPiece:
 
 @dataclass(frozen=True, slots=True)
 class StoreFindings:
-    """What a store holds of it: how many things, and some of them.
+    """Findings of a store: the number of items, and some of them.
 
     `left` names, as `path:line`, what is not for the program to change.
     """
@@ -118,11 +118,11 @@ class Erasable(Protocol):
         ...
 
     def owns(self, path: Path) -> bool:
-        """Whether it keeps this file."""
+        """True if it keeps this file."""
         ...
 
     async def find(self, meant: Meant) -> StoreFindings:
-        """What would go. Changes nothing. Raises StoreError."""
+        """Return the items that would go. Changes nothing. Raises StoreError."""
         ...
 
     async def erase(self, meant: Meant) -> None:
@@ -162,7 +162,7 @@ class Order:
 
 @dataclass(frozen=True, kw_only=True)
 class ErasureQuestion:
-    """What was shown to somebody and waits for their yes, until then (RFC 3339).
+    """Question about an erasure that waits for a yes until this time (RFC 3339).
 
     `token` names it. `kind` and `value` are what was asked for, `scopes` whose memory is meant. `by` is who may say
     yes, `where` the conversation in which it was asked. `number` must be typed with the yes if it is not 0.
@@ -196,5 +196,5 @@ class ErasureJournal(Protocol):
         ...
 
     async def clear(self) -> None:
-        """It is done: nothing of it stays."""
+        """Clear the journal of a finished erasure."""
         ...

@@ -1,4 +1,4 @@
-"""How the gateway is doing, for whoever asks."""
+"""State of the gateway, for whoever asks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ GapReason = Literal["count", "age", "crowd", "requests", "threads", "forbidden"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """What was said in a chat while the bot was away, and is not read.
+    """Messages of a chat that came while the bot was away, and are not read.
 
     why        there is
     count      more that is for the bot than is read
@@ -41,7 +41,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """What does not get through at the moment.
+    """Obstacle to delivery at the moment.
 
     Until `silent_until` the platform wants to be left alone, everywhere or in some chats (`silent_chats`, 0 for
     everywhere; the longest of them counts). In `late_chats` the next message could not be delivered so far: in one
@@ -57,7 +57,7 @@ class Flow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelState:
-    """How one channel is doing.
+    """State of one channel.
 
     state     means
     starting  it has not connected yet
@@ -92,7 +92,7 @@ class ChannelState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayState:
-    """How all of it is doing. `uptime` is in seconds."""
+    """State of the gateway. `uptime` is in seconds."""
 
     version: str
     pid: int

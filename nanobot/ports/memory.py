@@ -37,7 +37,7 @@ class Documents(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Frontmatter:
-    """What stands between `---` lines at the head of a file, and the text below.
+    """Frontmatter between `---` lines at the head of a file, and the text below.
 
     Values are text, true and false, None, lists and mappings of these; numbers and dates stay text.
     `problem` says what keeps the head from being read; then there are no fields.
@@ -56,7 +56,7 @@ class MemoryStore(Protocol):
 
     @property
     def path(self) -> Path:
-        """Where MEMORY.md is, or will be."""
+        """Path of MEMORY.md, which may not exist yet."""
         ...
 
     def memory(self) -> DocumentText:
@@ -158,7 +158,7 @@ class Episodes(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DreamRecord:
-    """How Dream is doing. It holds nothing of what was said.
+    """Record of Dream's runs. It holds nothing of what was said.
 
     `last` is when a run last came to its end, and `outcome` how; `failure` says why the last ones failed, "" if the
     last one did not, and `failures` how many in a row. None begins by itself before `not_before`. Times are RFC 3339.
@@ -223,7 +223,7 @@ class DreamBook(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ProposedChange:
-    """What would become of some files of one scope, and why.
+    """Proposed change of some files of one scope, and its reason.
 
     id        names these very edits: when they become others, so does it
     scope     the name of whose memory the files are of
@@ -262,7 +262,7 @@ Verdict = Literal["write", "propose", "refuse"]
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether a change of a file that prompts carry may be made, for whoever would make it.
+    """True if a change of a file that prompts carry may be made, for whoever would make it.
 
     write    at once, or as its place demands
     propose  not before somebody has said yes

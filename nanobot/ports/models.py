@@ -18,7 +18,7 @@ Lacking = Literal["tools", "pictures"]
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What the agent must know of a model. Sizes in tokens; `preset` is its name in the configuration.
+    """Properties of a model that the agent needs. Sizes in tokens; `preset` is its name in the configuration.
 
     `one_by_one`: who asks while it answers somebody else waits until that is done. `tools`: whether it takes
     any. `endpoint` stands for where it is asked, as in Message; "" for a model in this process.
@@ -37,7 +37,7 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """What the model is told about a tool; parameters is a JSON schema. Those that only read run in parallel."""
+    """Description of a tool for the model; parameters is a JSON schema. Those that only read run in parallel."""
 
     name: str
     description: str
@@ -47,7 +47,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a model is asked. `turn` is the running one: only its pictures are sent as pictures.
+    """Request to a model. `turn` is the running one: only its pictures are sent as pictures.
 
     `patient` lets an endpoint that cannot answer now be asked again; who has time asks later by himself.
     """
@@ -61,7 +61,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered: text, or tool calls with perhaps a remark.
+    """Reply of a model: text, or tool calls with perhaps a remark.
 
     `finish` is "length" when the output limit cut it; then the last tool call may be cut, too.
     A call whose arguments are not JSON of an object keeps the text it came with. `model` is the name
@@ -100,7 +100,7 @@ class Stream(Protocol):
         ...
 
     def lacks(self, preset: str, what: Lacking) -> None:
-        """It has just turned out that this model cannot do what the person may count on."""
+        """Report that the model cannot do something that the person may count on."""
         ...
 
 
@@ -134,7 +134,7 @@ class Slot(Protocol):
     """Lets work ask a model at a time that suits."""
 
     async def __call__(self, model: ModelInfo, ask: Ask) -> Reply:
-        """What the model answers. Raises what `ask` raises."""
+        """Ask the model and return its answer. Raises what `ask` raises."""
         ...
 
 
@@ -178,7 +178,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What the model reads; origin says how far the text can be trusted; files are shown to models that see.
+    """Result of a tool for the model; origin says how far the text can be trusted; files are shown to models that see.
 
     `printed` is for the person: what a command printed, as far as somebody would look through it.
     """
@@ -196,7 +196,7 @@ class Tool(Protocol):
     def spec(self) -> ToolSpec: ...
 
     def describe(self, arguments: Mapping[str, object], language: Language) -> str:
-        """What this call is about to do, in a few words of their language, for a person: "read notes.md"."""
+        """Return the pending call in a few words of their language, for a person: "read notes.md"."""
         ...
 
     async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:

@@ -1,4 +1,4 @@
-"""Who may talk to the bot, as far as it is kept on disk."""
+"""Kept record of the people who may talk to the bot."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -113,7 +113,10 @@ class PeopleStore(Protocol):
     """Keeps the book."""
 
     def read(self) -> Book:
-        """What was written last; an empty book if nothing was, or if it cannot be understood. Raises StoreError."""
+        """Return the book as last written; an empty one if there is none, or it cannot be understood.
+
+        Raises StoreError.
+        """
         ...
 
     async def write(self, book: Book) -> None:

@@ -38,13 +38,13 @@ class SearchableText:
 
     @property
     def is_kept(self) -> bool:
-        """Whether a file of memory holds it: it was let in there before."""
+        """True if a file of memory holds it: it was let in there before."""
         return self.source in ("note", "memory")
 
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Where to look; empty means everywhere. Days are ordinals, both ends included.
+    """Limits of a search; empty means everywhere. Days are ordinals, both ends included.
 
     `before`: of this session only what stands before this position.
     """
@@ -60,7 +60,7 @@ EVERYWHERE = Within()
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much an index holds: texts and words per text of all; the years spoken in and who spoke, as far as asked."""
+    """Size of an index: texts, and words per text; the years spoken in and the speakers, as far as asked."""
 
     texts: int
     mean_words: float
@@ -96,7 +96,7 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """What means about the same as a question: the keys of the closest texts, and how close any text is, from 0."""
+    """Texts closest in meaning to a question: their keys, and how close any text is, from 0."""
 
     keys: Sequence[int] = ()
     closeness: Callable[[int], float] = lambda _: 0.0
@@ -120,7 +120,7 @@ class RecallIndex(Protocol):
         ...
 
     def near(self, question: str, within: Within, limit: int) -> Near:
-        """What is closest in meaning; nothing without a model for that."""
+        """Return the texts closest in meaning; none without a model for that."""
         ...
 
     def on_days(self, within: Within, limit: int) -> Sequence[int]:
@@ -132,7 +132,7 @@ class RecallIndex(Protocol):
         ...
 
     def related(self, keys: Sequence[int]) -> Mapping[int, Sequence[Related]]:
-        """Where the notes lead in which these texts stand."""
+        """Return the notes that these texts link to."""
         ...
 
     def turn_at(self, session: str, turn: str) -> int | None:
@@ -207,7 +207,7 @@ class Recall(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """What was found; `unread` is the share of the files that the index does not hold yet, 0 when it is whole."""
+    """Results of a search; `unread` is the share of files that the index does not hold yet, 0 when it is whole."""
 
     hits: Sequence[Hit]
     unread: float = 0.0
@@ -236,7 +236,7 @@ class WrittenText:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a note or memory file says: its texts in order, and the notes it leads to, as pairs of kind and name."""
+    """Texts of a note or memory file in order, and the notes it links to, as pairs of kind and name."""
 
     texts: Sequence[WrittenText]
     links: Sequence[tuple[str, str]] = ()

@@ -29,7 +29,7 @@ class Every:
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """When a rule of five fields, as in a crontab, says, in the local zone; at once if a time was missed.
+    """Rule of five fields, as in a crontab, in the local zone; a missed time is made up for at once.
 
     In the spring night what falls into the hour that is left out runs right after it; in the autumn night what falls
     into the hour that comes twice runs once.
@@ -47,7 +47,7 @@ class JobTimes(Protocol):
     def last(self, name: str) -> datetime | None: ...
 
     async def note(self, name: str, at: datetime) -> None:
-        """It begins. Raises StoreError; then it is known to this process only."""
+        """Note the start of a job. Raises StoreError; then it is known to this process only."""
         ...
 
 
@@ -62,7 +62,10 @@ class Schedule(Protocol):
         ...
 
     def next(self, name: str, after: datetime | None = None) -> datetime | None:
-        """When a job begins next, or first at or `after` a moment; None if there is no such job, or nothing runs it."""
+        """Return when a job begins next, or first at or `after` a moment.
+
+        None if there is no such job, or nothing runs it.
+        """
         ...
 
     async def run(self) -> None:

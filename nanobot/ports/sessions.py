@@ -12,7 +12,7 @@ from nanobot.transcript import Line, Message, Owed, Session, SessionInfo, Span
 
 
 class SessionStore(Protocol):
-    """Where conversations are kept."""
+    """Store of conversations."""
 
     async def load(self, key: str) -> Session:
         """The conversation as far as it is replayed; an unknown key gives an empty one. Reads the tail only."""
@@ -35,7 +35,7 @@ class SessionStore(Protocol):
         ...
 
     async def first_words(self, key: str) -> Message | None:
-        """What a person said first in a conversation since it was last begun afresh; None if nothing was said.
+        """Return a person's first words in a conversation since it was last begun afresh; None if there are none.
 
         A conversation in which nothing was said since is told by what was said before. Raises StoreError.
         """
@@ -76,7 +76,7 @@ class SessionModels(Protocol):
 
 
 class Media(Protocol):
-    """Where files that people send are kept, each in the folder of its scope."""
+    """Store of the files that people send, each in the folder of its scope."""
 
     async def save(self, scope: Scope, name: str, mime: str, content: AsyncIterable[bytes]) -> Attachment:
         """Keep a file, durably, under a name of its own that resembles `name`; a broken one leaves nothing.
@@ -86,7 +86,7 @@ class Media(Protocol):
         ...
 
     def path(self, file: Attachment) -> Path:
-        """Where it lies on this machine."""
+        """Return the path of a file on this machine."""
         ...
 
 
@@ -94,5 +94,5 @@ class Transcriber(Protocol):
     """Turns speech into text."""
 
     async def transcribe(self, path: Path, mime: str) -> str:
-        """What is said in a file; "" if nothing is. Raises LLMError."""
+        """Return the speech in a file; "" if there is none. Raises LLMError."""
         ...

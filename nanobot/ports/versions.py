@@ -14,7 +14,7 @@ Owned = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What becomes of a file: its bytes as they were read, and as they shall be. None: there is no such file."""
+    """Change of a file: its bytes as they were read, and as they shall be. None: there is no such file."""
 
     before: bytes | None
     after: bytes | None
@@ -39,7 +39,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """What a version did to a file; None where there was, or is, none."""
+    """Change of a file by a version; None where there was, or is, none."""
 
     path: str
     before: bytes | None
@@ -48,7 +48,7 @@ class FileDiff:
 
 @dataclass(frozen=True, slots=True)
 class HandEdits:
-    """What people changed since the last version, now a version of its own; None if they changed nothing.
+    """Hand edits since the last version, now a version of their own; None if there are none.
 
     `skipped` tells of files that are not versioned, with the reason: `large`, `binary`, `link`, `unreadable`, or
     `repository` for a folder with a history of its own.
@@ -60,7 +60,7 @@ class HandEdits:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to go back: what to commit, and what that takes back.
+    """Way back: what to commit, and what that takes back.
 
     `edits` is empty if nothing is to be done, or nothing can be: then `conflicts` names the files in which later
     changes touch the same lines. `undone` are the versions whose changes it takes back, the newest first.
@@ -80,7 +80,7 @@ class Describe(Protocol):
 
 
 class Shape(Protocol):
-    """Which part of a file is versioned. Some hold what is derived from others."""
+    """Versioned part of a file. Some files hold what is derived from others."""
 
     @property
     def filters(self) -> Mapping[str, str]:
@@ -105,7 +105,7 @@ class VersionStore(Protocol):
 
     @property
     def problem(self) -> str:
-        """Why the last try to keep a version failed, "" if it did not: for /status."""
+        """Reason why the last try to keep a version failed, "" if it did not: for /status."""
         ...
 
     async def ensure(self) -> HandEdits:
@@ -147,7 +147,7 @@ class VersionStore(Protocol):
         ...
 
     async def diffs(self, versions: Sequence[Version]) -> Sequence[Sequence[FileDiff]]:
-        """What each of these changed, in their order: for many, much cheaper than showing one after the other."""
+        """Return the diffs of these versions, in their order: for many, much cheaper than one after the other."""
         ...
 
     async def files_at(self, version: str, within: Sequence[str] = ()) -> Mapping[str, bytes]:

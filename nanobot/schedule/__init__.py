@@ -1,1 +1,1 @@
-"""What the program does by itself, and when."""
+"""Schedule of the program's own jobs."""

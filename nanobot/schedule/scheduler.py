@@ -73,7 +73,7 @@ def check(when: When) -> None:
 
 
 def next_time(when: When, last: datetime | None, now: datetime, zone: tzinfo) -> datetime:
-    """When a job begins next, given when it last began; a moment that is past means at once.
+    """Return when a job begins next, given when it last began; a past moment means at once.
 
     One that never ran begins at once if it runs every so often, and at the next moment of its rule otherwise.
     """

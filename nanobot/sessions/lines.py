@@ -124,7 +124,7 @@ def encode(lines: Sequence[Line]) -> tuple[bytes, Sequence[Line]]:
 
 
 def decode(raw: bytes) -> Line | None:
-    """What a line says; None if it is the header, or of a type that a later version may know. Raises ValueError."""
+    """Decode a line; None for the header, or a type that a later version may know. Raises ValueError."""
     if raw.startswith(_QUICK):
         try:
             message = _message(raw)
@@ -136,7 +136,7 @@ def decode(raw: bytes) -> Line | None:
 
 
 def time_of(raw: bytes) -> str:
-    """When a line was written. Raises ValueError."""
+    """Return the time of a line. Raises ValueError."""
     try:
         return _time(raw).at
     except RecursionError:

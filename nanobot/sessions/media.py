@@ -47,7 +47,7 @@ class MediaFolder:
         return Attachment(inside, mime, utf8(name).decode())
 
     def path(self, file: Attachment) -> Path:
-        """Where it lies on this machine. Raises StoreError for a path that leads out of the workspace."""
+        """Return the path of a file on this machine. Raises StoreError for a path that leads out of the workspace."""
         path = (self._workspace.root / file.path).resolve()
         if not path.is_relative_to(self._workspace.root.resolve()):
             raise StoreError(f"{file.path!r} is not in the workspace")

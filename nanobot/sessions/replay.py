@@ -81,7 +81,7 @@ class Replay:
         return True
 
     def session(self, key: str) -> Session:
-        """What was gathered."""
+        """Session as gathered."""
         session = Session(key, [*self._before[::-1], *self._messages[::-1]], self._ended, episodes=self._episodes)
         session.asking = self._asking or ""
         session.waiting = dict(reversed(self._waiting.items()))
@@ -185,7 +185,7 @@ _FIRST = (b'"role":"user"', b'"type":"reset"')
 
 
 def read_first_words(descriptor: int, size: int) -> Message | None:
-    """What was said first since the last reset; None if nothing was. Raises OSError."""
+    """Return the first words since the last reset; None if there are none. Raises OSError."""
     first: Message | None = None
     for at, raw in jsonl.backwards(descriptor, size):
         if any(mark in raw for mark in _FIRST):
@@ -286,7 +286,7 @@ def read_unarchived(file: BinaryIO, size: int) -> Sequence[Sequence[Message]]:
 
 
 def read_owed(descriptor: int, size: int, key: str) -> Owed | None:
-    """Whether something is in no episode, by the last lines; None if all is. Raises OSError."""
+    """True if something is in no episode, by the last lines; None if all is. Raises OSError."""
     newest: Message | None = None
     has_reset = False
     for at, line in _behind_the_archived(descriptor, size):
@@ -314,7 +314,7 @@ def _behind_the_archived(descriptor: int, size: int) -> Iterator[tuple[int, Mess
 
 
 def _start(descriptor: int, size: int) -> int:
-    """Where the first line stands behind the last message that is in an episode; 0 if none is."""
+    """Return the position of the first line behind the last archived message; 0 if none is archived."""
     mark: tuple[int, str] | None = None
     for at, raw in jsonl.backwards(descriptor, size):
         if mark is None:

@@ -68,7 +68,7 @@ def key_of(path: PurePosixPath) -> str | None:
 
 
 def is_shortened(path: PurePosixPath) -> bool:
-    """Whether a part was too long, so that the key stands elsewhere."""
+    """True if a part was too long, so that the key stands elsewhere."""
     return _CUT in str(path)
 
 
@@ -109,7 +109,7 @@ class SessionFiles:
         self._lock = threading.Lock()  # for the file of names
 
     def path(self, key: str) -> Path:
-        """Where a session's file is, or would be. Raises StoreError for a key that cannot be."""
+        """Return the path of a session's file. Raises StoreError for an impossible key."""
         return self._folder / path_of(key)
 
     def check(self, path: Path) -> None:

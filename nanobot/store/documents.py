@@ -54,12 +54,12 @@ def check_regular(info: os.stat_result) -> None:
 
 
 def is_utf16(data: bytes) -> bool:
-    """Whether it says at its beginning that it is written in UTF-16, as some editors call "Unicode"."""
+    """True if it says at its beginning that it is written in UTF-16, as some editors call "Unicode"."""
     return data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
 def is_binary(data: bytes) -> bool:
-    """Whether it is no text: no editor writes a zero byte, but for UTF-16."""
+    """True if it is no text: no editor writes a zero byte, but for UTF-16."""
     return b"\0" in data and not is_utf16(data)
 
 
@@ -119,7 +119,7 @@ def _loader() -> "type[SafeLoader]":
 
 
 def _explained(error: Exception) -> str:
-    """What is wrong, with the line in the file."""
+    """Return the problem, with the line in the file."""
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
     if mark is None or not problem:
         return str(error).splitlines()[0]

@@ -84,7 +84,7 @@ def line_number(path: Path, at: int) -> int:
 
 
 def torn_path(path: Path) -> Path:
-    """Where torn ends of a log are kept."""
+    """Return the path at which torn ends of a log are kept."""
     return path.with_name(f"{path.name}.torn")
 
 
@@ -106,7 +106,7 @@ def _open(path: Path) -> int:
 
 
 def _ends_in_newline(path: Path) -> bool:
-    """Whether there is nothing to settle."""
+    """True if there is nothing to settle."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)

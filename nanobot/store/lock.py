@@ -23,7 +23,7 @@ _LONGEST = 4096  # bytes, with every character escaped
 
 
 class Holder(msgspec.Struct):
-    """Who has the workspace; `serves` if it is a gateway, which other commands can talk to."""
+    """Holder of the workspace; `serves` if it is a gateway, which other commands can talk to."""
 
     pid: int
     command: str
@@ -32,7 +32,7 @@ class Holder(msgspec.Struct):
 
     @property
     def is_chat(self) -> bool:
-        """Whether somebody types there, and can type something else."""
+        """True if somebody types there, and can type something else."""
         words = self.command.split()
         return "chat" in words and "-m" not in words
 

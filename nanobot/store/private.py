@@ -23,7 +23,7 @@ _TICK_NS = 20_000_000  # file times move in ticks, of 10 ms at worst on Linux an
 
 
 class Stamp(NamedTuple):
-    """What tells one state of a file from another without reading it."""
+    """Stamp that identifies the state of a file without reading it."""
 
     mtime_ns: int
     size: int
@@ -42,7 +42,7 @@ class Stamp(NamedTuple):
             return None
 
     def is_settled(self, at_ns: int) -> bool:
-        """Whether a change made after `at_ns` is bound to show: a file just written may keep its time once more."""
+        """True if a change made after `at_ns` is bound to show: a file just written may keep its time once more."""
         return at_ns - self.mtime_ns > _TICK_NS
 
 
@@ -207,7 +207,7 @@ def remove_stale_temps(folder: Path) -> None:
 
 
 def keeps_modes(folder: Path) -> bool:
-    """Whether the permissions of a file can be set in a folder, which is tried. Raises OSError."""
+    """True if the permissions of a file can be set in a folder, which is tried. Raises OSError."""
     temp = _temp_beside(folder / "modes")
     descriptor = _create(temp)
     try:
@@ -279,7 +279,7 @@ def _rename(temp: Path, path: Path) -> None:
 
 
 def _is_alive(pid: int, random: str) -> bool:
-    """Whether this process is living: ours, or another (in a container, the one before us had our number)."""
+    """True if this process is living: ours, or another (in a container, the one before us had our number)."""
     if pid == os.getpid():
         return random.startswith(_RUN)
     try:
@@ -296,7 +296,7 @@ def _is_alive(pid: int, random: str) -> bool:
 
 @contextmanager
 def swapped(path: Path) -> Iterator[GrowingFile]:
-    """What is written takes the place of the file at the end, durably; if anything is raised, nothing has changed."""
+    """Write to a temporary file that replaces this one at the end, durably; after an error nothing has changed."""
     file = GrowingFile(path)
     try:
         yield file

@@ -69,7 +69,7 @@ T = TypeVar("T")
 
 
 def read_state(path: Path, kind: type[T], otherwise: T) -> T:
-    """What the file holds, as this type; `otherwise` if there is no file.
+    """Return the content of the file, as this type; `otherwise` if there is no file.
 
     A file that cannot be understood is set aside, with a warning. Raises StoreError if it cannot be read.
     """

@@ -15,7 +15,10 @@ _log = logging.getLogger(__name__)
 
 
 def template_folder() -> Path:
-    """Where the template is: inside the package as installed, beside it in a checkout. Raises WorkspaceError."""
+    """Return the folder of the template: inside the package as installed, beside it in a checkout.
+
+    Raises WorkspaceError.
+    """
     package = Path(str(resources.files("nanobot")))
     for folder in (package / _NAME, package.parent / _NAME):
         if folder.is_dir():

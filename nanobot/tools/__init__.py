@@ -1,1 +1,1 @@
-"""What the model may do, one file per kind of tool."""
+"""Tools of the model, one file per kind."""

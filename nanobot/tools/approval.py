@@ -29,7 +29,7 @@ class ShownText:
 
     @property
     def is_long(self) -> bool:
-        """Whether it is more than can be seen at a glance."""
+        """True if it is more than can be seen at a glance."""
         return len(self._seen) > _AT_ONCE or self._seen.count("\n") >= _LINES_AT_ONCE
 
     def whole(self, language: Language) -> str:
@@ -60,7 +60,7 @@ class ShownText:
 
 @dataclass(frozen=True)
 class ApprovalRequest:
-    """What a person is asked to agree to.
+    """Request for a person's approval.
 
     Args:
         sentence: the key of the question; its text says what "for this session" covers, and holds {what}.
@@ -117,7 +117,7 @@ class Approval:
         self._granted.clear()
 
     async def given(self, caller: Caller, request: ApprovalRequest) -> bool:
-        """Whether the person says yes, now or before in this session."""
+        """True if the person says yes, now or before in this session."""
         authority = caller.authority
         key = (caller.address.session_key, caller.person, authority.role, authority.scope, request.grant)
         if key in self._granted:

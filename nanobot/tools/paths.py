@@ -61,12 +61,12 @@ class ToolPath:
 
     @property
     def name(self) -> str:
-        """What the model calls it: relative in the workspace, absolute elsewhere."""
+        """Name that the model uses: relative in the workspace, absolute elsewhere."""
         return shown.name(self.inside if self.in_workspace else self.path)
 
     @property
     def folder(self) -> "ToolPath":
-        """What it lies in; the root lies in itself."""
+        """Folder of the path; the root lies in itself."""
         return replace(self, inside=self.inside.parent)
 
     @property
@@ -83,11 +83,11 @@ class ToolPath:
 
     @property
     def is_carried(self) -> bool:
-        """Whether prompts may carry what stands here, or the model is told to follow it."""
+        """True if prompts may carry what stands here, or the model is told to follow it."""
         return self.is_remembered or self.is_guarded
 
     def is_in(self, paths: Container[str]) -> bool:
-        """Whether this is one of some files of the workspace, by their paths there."""
+        """True if this is one of some files of the workspace, by their paths there."""
         return self.in_workspace and str(self.inside) in paths
 
     @property
@@ -96,7 +96,7 @@ class ToolPath:
 
     @property
     def scope(self) -> Scope:
-        """Whose it is; folders outside the workspace are the owners'."""
+        """Scope of the path; folders outside the workspace are the owners'."""
         return Scope(scope_of(self.inside)) if self.in_workspace else Scope.owner()
 
 
@@ -143,7 +143,7 @@ class Sandbox:
         return ToolPath(Path(os.path.realpath(authority.here)), PurePosixPath(), in_workspace=False, is_opened=True)
 
     def may_see(self, place: ToolPath, authority: Authority) -> bool:
-        """Whether a walk may come by here."""
+        """True if a walk may come by here."""
         return self._refusal(place, authority) is None
 
     def _place(self, resolved: Path, opened: ToolPath | None) -> ToolPath | None:
@@ -178,7 +178,7 @@ class Sandbox:
 
 
 def _own(authority: Authority) -> str:
-    """Where those who speak here have their files."""
+    """Return the folder of those who speak here."""
     if authority.role is Role.GUEST:
         return "Leave it alone."
     own = folder_of(authority.scope.name)
@@ -201,7 +201,7 @@ def _check_form(text: str) -> None:
 
 
 def _is_only_there(text: str, workspace: Path, opened: Path) -> bool:
-    """Whether a relative path means something in the folder that was opened, and nothing in the workspace."""
+    """True if a relative path means something in the folder that was opened, and nothing in the workspace."""
     return not os.path.lexists(workspace / text) and os.path.lexists(opened / text)
 
 
@@ -292,7 +292,7 @@ class Disk:
             os.unlink(place.path.name, dir_fd=folder)
 
     def entries(self, place: ToolPath) -> list[FolderEntry]:
-        """What is in a folder, by name. Raises ToolError if it is none."""
+        """Return the entries of a folder, by name. Raises ToolError if it is none."""
         with _explained(place), _folder(place) as folder, os.scandir(folder) as found:
             return sorted(filter(None, map(_entry, found)), key=lambda entry: entry.name)
 
@@ -318,7 +318,7 @@ class Disk:
             waiting += [child for child, entry in reversed(found) if entry.kind == "folder"]
 
     def is_folder(self, place: ToolPath) -> bool:
-        """Whether there is a folder here, or a file. Raises ToolError if there is neither."""
+        """True if there is a folder here, or a file. Raises ToolError if there is neither."""
         if not place.inside.parts:
             return True
         with _explained(place), _folder(place.folder) as folder:
@@ -486,7 +486,7 @@ def _stat_if_any(path: Path) -> os.stat_result | None:
 
 @contextmanager
 def _explained(place: ToolPath) -> Iterator[None]:
-    """What the system refuses, as a sentence for the model."""
+    """Return the system's refusal as a sentence for the model."""
     try:
         yield
     except IsADirectoryError:

@@ -63,7 +63,7 @@ def clean(environment: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a command ended: its exit code (negative: the signal), whether the time was up, and what it wrote."""
+    """End of a command: its exit code (negative: the signal), whether the time was up, and its output."""
 
     output: str
     code: int
@@ -72,7 +72,7 @@ class Finished:
 
 
 class Output:
-    """What a command writes, in bounded memory."""
+    """Output of a command, in bounded memory."""
 
     def __init__(self) -> None:
         self._head = bytearray()
@@ -183,7 +183,7 @@ def _groups_with(marks: Collection[str]) -> Mapping[int, str]:
 
 
 async def _to_its_end(process: Process, collect: Coroutine[None, None, None], seconds: float) -> tuple[bool, bool]:
-    """Whether the time was up, and whether something still ran when the command itself had ended."""
+    """True if the time was up, and whether something still ran when the command itself had ended."""
     timed_out = False
     async with asyncio.TaskGroup() as group:
         collecting = group.create_task(collect)
@@ -243,7 +243,7 @@ async def _end(process: Process, collecting: asyncio.Task[None]) -> bool:
 
 
 def _signal(group: int, number: signal.Signals) -> bool:
-    """Whether anybody in the group got it."""
+    """True if anybody in the group got it."""
     try:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):  # macOS says "not permitted" of those who have ended

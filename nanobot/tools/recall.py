@@ -74,7 +74,7 @@ def _rows(hits: Sequence[Hit], mask: Mask) -> str:
 
 
 def _origin(said: SearchableText, scope: Scope) -> Origin:
-    """How far a text can be trusted: what a file of memory holds was let in there; a group's words are anybody's."""
+    """Return the trust in a text: files of memory were checked before; a group's words are anybody's."""
     if said.is_kept:
         return Origin.OWNER
     return least(said.origin, Origin.QUOTED) if scope.is_group else said.origin

@@ -1,4 +1,4 @@
-"""What a tool takes: a msgspec Struct whose fields describe themselves."""
+"""Schemas of tools: msgspec Structs whose fields describe themselves."""
 
 import re
 from collections.abc import Mapping

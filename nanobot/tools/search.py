@@ -92,7 +92,7 @@ class Search:
                 yield place
 
     def entries(self, folder: ToolPath) -> Iterator[FolderEntry]:
-        """What is in a folder, as far as it may be seen."""
+        """Return the visible entries of a folder."""
         sandbox = self.disk.sandbox
         for entry in self.disk.entries(folder):
             if sandbox.may_see(sandbox.child(folder, entry.name), self._authority):
@@ -110,7 +110,7 @@ class Search:
 
 
 def matches(path: PurePosixPath, pattern: str) -> bool:
-    """Whether a glob pattern fits: without a slash the name alone counts; ** is any number of folders."""
+    """True if a glob pattern fits: without a slash the name alone counts; ** is any number of folders."""
     if "/" not in pattern:
         return pattern == "**" or fnmatchcase(path.name, pattern)
     pieces = pattern.strip("/").split("/")

@@ -126,12 +126,12 @@ def _words(command: str) -> list[str] | None:
 
 
 def _is_never(words: Sequence[str]) -> bool:
-    """Whether what begins like this is always asked about."""
+    """True if what begins like this is always asked about."""
     return words[0] in _NEVER or (words[0] == "git" and len(words) > 1 and words[1] not in _OF_GIT)
 
 
 def _is_harmless(words: list[str], folder: Path, root: Path) -> bool:
-    """Whether nothing in the words makes the program do more than it seems, or look where it must not."""
+    """True if nothing in the words makes the program do more than it seems, or look where it must not."""
     if _is_never(words) or words == ["git"]:
         return False
     program, rest = words[0], words[1:]
@@ -143,7 +143,7 @@ def _is_harmless(words: list[str], folder: Path, root: Path) -> bool:
 
 
 def _is_any_of(word: str, options: Sequence[str]) -> bool:
-    """Whether a word is one of the options, shortened, or with a value or other letters attached."""
+    """True if a word is one of the options, shortened, or with a value or other letters attached."""
     if not word.startswith("--"):
         return any(
             word == option or (len(option) == 2 and re.match(r"-\w+", word) and option[1] in word) for option in options
@@ -153,7 +153,7 @@ def _is_any_of(word: str, options: Sequence[str]) -> bool:
 
 
 def _leads_away(word: str, folder: Path, root: Path, *, names_only: bool) -> bool:
-    """Whether a word may name something that is not to be read; also behind an option, or as a part of the word."""
+    """True if a word may name something that is not to be read; also behind an option, or as a part of the word."""
     parts = {word, *re.split(r"[=:@,\s]", word)}
     if word.startswith("-"):
         if len(word) > _LONGEST_OPTION:
@@ -164,7 +164,7 @@ def _leads_away(word: str, folder: Path, root: Path, *, names_only: bool) -> boo
 
 
 def _is_closed(path: Path, folder: Path, root: Path, *, names_only: bool) -> bool:
-    """Whether a path lies outside of the folder, is hidden or another's, or may hold or be such a thing."""
+    """True if a path lies outside of the folder, is hidden or another's, or may hold or be such a thing."""
     if not path.is_relative_to(folder):
         return True
     inside = PurePosixPath(path.relative_to(root))
@@ -191,7 +191,7 @@ _MOST_SHOWN = 40_000  # characters of output that a person is shown
 
 @dataclass(frozen=True, slots=True)
 class ExecPolicy:
-    """Who may run what, and for how many seconds.
+    """Policy of commands: who may run which, and for how many seconds.
 
     `allow`: beginnings of commands that run for an owner without a question. They are no member's: what harms nobody
     may still print what is the owners'.

@@ -60,7 +60,7 @@ def replace(content: str, old: str, new: str, *, everywhere: bool, newline: str)
 
 
 def _places(content: str, old: str) -> list[tuple[int, int]]:
-    """Where a text stands, by either kind of line end; in linear time, whatever the text."""
+    """Return the positions of a text, by either kind of line end; in linear time, whatever the text."""
     plain = content.replace("\r\n", "\n")
     shorter = [match.start() - number for number, match in enumerate(re.finditer("\r\n", content))]  # in `plain`
     found, at = [], plain.find(old)
@@ -100,7 +100,7 @@ def _differs_in(lines: list[str], wanted: list[str], what: str, alike: Callable[
 
 
 def _nearest(lines: list[str], wanted: list[str]) -> str:
-    """What comes closest to the most telling line of the text."""
+    """Return the line closest to the most telling line of the text."""
     key = max(wanted, key=lambda line: len(line.strip()))
     if key in lines:
         return (
@@ -170,7 +170,7 @@ async def nothing_staged(_: Caller) -> Mapping[str, Edit]:
 
 @dataclass(frozen=True, slots=True)
 class Remembering:
-    """What else belongs to a change of what is remembered; None: nothing does."""
+    """Companion of a change to a remembered file; None if there is none."""
 
     judge: Judge | None = None
     on_note: OnNote | None = None
@@ -268,7 +268,7 @@ class FileWriter:
         return on_note(place.path) if on_note and place.is_note else ""
 
     async def _is_kept(self, draft: FileDraft, caller: Caller) -> bool:
-        """Whether the change is made, as a version. Raises ToolError."""
+        """True if the change is made, as a version. Raises ToolError."""
         place, keep = draft.place, self._remembering.keep
         if keep is None or not place.is_versioned:
             return False
@@ -397,7 +397,7 @@ def _lines(data: bytes | None) -> list[str]:
 
 
 def _lines_lost(draft: FileDraft) -> int:
-    """How many lines the file had, if none of them stays; else 0."""
+    """Return the number of lines that a file loses as a whole; 0 if any line stays."""
     before = [line for line in _lines(draft.before) if line.strip()]
     return 0 if set(before) & set(_lines(draft.after)) else len(before)
 
@@ -408,7 +408,7 @@ def preview(edit: Edit) -> str:
 
 
 def _changes(before: list[str], after: list[str]) -> Sequence[str]:
-    """What becomes of what; where much lies between the first change and the last, all of that at once."""
+    """Return the changed parts; one part for all where much lies between the first and the last."""
     shorter = min(len(before), len(after))
     head = next((at for at in range(shorter) if before[at] != after[at]), shorter)
     tail = next((at for at in range(shorter - head) if before[-1 - at] != after[-1 - at]), shorter - head)

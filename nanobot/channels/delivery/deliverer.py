@@ -39,7 +39,7 @@ than one that never comes. Two server errors in a row happen; five mean that nob
 
 @dataclass(frozen=True, slots=True)
 class SendContext:
-    """What every sending needs."""
+    """Dependencies of every sender."""
 
     platform: Platform
     outbox: Outbox
@@ -135,7 +135,7 @@ class MessageSender:
         )
 
     async def _send_again(self, number: int) -> None:
-        """It may have arrived: ask first whether there is an answer at all, and say that it is a repetition."""
+        """Send a part that may have arrived, marked as a repetition, once the platform answers at all."""
         message = self._message
         what = f"asking whether {message.address.session_key} answers"
         await self._post.requests.make(message.address, lambda: step(what, self._post.platform.typing(message.address)))
@@ -190,7 +190,7 @@ class MessageSender:
         self.is_uncertain, self.unconfirmed = False, 0
 
     def _excuse(self, number: int, part: MessagePart) -> MessagePart:
-        """What is shown instead of a part that the platform will not have."""
+        """Return the text shown in place of a part that the platform refuses."""
         log.error("%s cannot be shown", self._named(number))
         if part.file is None:
             sentence = say("delivery.part_refused", self._language)
@@ -232,7 +232,7 @@ MOST_BUGS = 5
 
 @dataclass(frozen=True, slots=True)
 class DeliveryStatus:
-    """What does not flow at the moment. Seconds for which the platform wants silence: everywhere, and by chat."""
+    """Obstacles to delivery: seconds for which the platform wants silence, everywhere and by chat."""
 
     silent_everywhere: float
     silent_chats: Mapping[str, float]
@@ -301,7 +301,7 @@ class Deliverer:
                 self._start(self._deliver(item))
 
     def status(self) -> DeliveryStatus:
-        """What does not flow at the moment."""
+        """Return the obstacles to delivery."""
         everywhere, chats = self._gate.closed()
         return DeliveryStatus(everywhere, chats, self._delays.listed())
 
@@ -376,7 +376,7 @@ class Deliverer:
     async def _later(
         self, delivery: Delivery, sending: MessageSender | None, seconds: float, error: Exception, most: int
     ) -> None:
-        """It is to be tried again after this time, unless it was tried too often."""
+        """Schedule another attempt after this time, unless there were too many."""
         message = delivery.message
         is_bug = not isinstance(error, NanobotError)
         reason = say("delivery.bug", self._language(message.address)) if is_bug else str(error)

@@ -140,11 +140,11 @@ class PreviewText:
 
     @property
     def text(self) -> str:
-        """What is worth showing now; "" if nothing is."""
+        """Text worth showing now; "" if there is none."""
         return self.remark or (self.growing if self.growing.strip() else self.status)
 
     def first_at(self) -> float:
-        """When this is to be shown, if nothing is shown yet."""
+        """Time at which the first preview is due, if none is shown yet."""
         if not self._has_text:
             return self._since + STATUS_AFTER
         return self._since + (FIRST_AFTER if len(self.text) >= ENOUGH else FIRST_AT_LAST)
@@ -217,7 +217,7 @@ class PreviewMessages:
         return False
 
     async def keep(self, *, for_good: bool = True) -> None:
-        """What is shown now stands as it is; what comes is shown below it. `for_good`: no later process ends it."""
+        """Keep the shown text as it stands; later text is shown below it. `for_good`: no later process ends it."""
         kept = self.live
         self.kept += kept
         self._live.clear()
@@ -231,7 +231,7 @@ class PreviewMessages:
             await self._remove_last(patient=True)
 
     def let_go(self) -> None:
-        """What is shown now is nothing to go on with; the answer removes it."""
+        """Give up the shown messages; the answer removes them."""
         self._live.clear()
 
     async def _add(self, part: MessagePart, *, patient: bool) -> None:
@@ -298,7 +298,7 @@ PAUSE = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """What all shows of a channel share.
+    """State that all previews of a channel share.
 
     `held` says for how many seconds nothing may be shown at an address, since a message is on its way there.
     """
@@ -439,7 +439,7 @@ class TurnPreview:
         await self._keep(for_good=for_good)
 
     async def _go_below(self) -> None:
-        """What is shown comes again below what stands there now; finished text stays."""
+        """Show the preview again below the newest message; finished text stays."""
         self._stream.is_answered = False
         await self._finish(self._stream.remark)
         await self._clear()

@@ -100,14 +100,14 @@ class Delays:
         self._underway.add(address)
 
     def wait(self, address: Address, seconds: float, reason: str) -> None:
-        """It did not arrive, and is tried again after this time."""
+        """Delay the next attempt at a part that did not arrive."""
         earlier = self._waits.get(address)
         since = earlier.since if earlier else self._clock.now()
         self._waits[address] = _Wait(since, reason, self._clock.monotonic() + seconds)
         self._underway.discard(address)
 
     def end(self, address: Address) -> None:
-        """It arrived, or never will."""
+        """Forget the delay of a part that arrived, or never will."""
         self._underway.discard(address)
         self._waits.pop(address, None)
 
@@ -138,7 +138,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """What a platform allows, a little below its own limits.
+    """Pace: the request limits of a platform, a little below its own.
 
     `every` is the least number of seconds between two requests of lesser weight (previews, their edits, typing)
     in one chat. Chats whose id begins with `group_prefix` are groups, where `group` and `every_in_group` hold.
@@ -188,7 +188,7 @@ INSTANT = 1e-6
 
 
 class _Limits:
-    """When requests were made, and when the next may be."""
+    """Times of past requests, and when the next may be made."""
 
     def __init__(self, rates: Sequence[Rate]) -> None:
         self.closed_until = 0.0
@@ -279,7 +279,7 @@ class RateLimiter:
         return max(0.0, self._bot.closed_until - now), {chat: left for chat, left in chats.items() if left > 0}
 
     def __len__(self) -> int:
-        """How many chats are remembered."""
+        """Number of chats that are remembered."""
         return len(self._chats)
 
     async def _until_open(self, state: _Chat) -> None:

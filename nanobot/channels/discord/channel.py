@@ -183,7 +183,7 @@ async def listen(
 
 
 def _explained(error: Exception) -> Exception:
-    """What it means for whoever runs the bot; bugs stay as they are."""
+    """Return the sentence about an error for whoever runs the bot; bugs are returned unchanged."""
     if isinstance(error, discord.LoginFailure) or _close_code(error) == _UNKNOWN_TOKEN:
         return RefusedTokenError(_TOKEN)
     if isinstance(error, discord.PrivilegedIntentsRequired):
@@ -259,7 +259,7 @@ class DiscordChannel(DiscordSender):
         await self._rest.aclose()
 
     def status(self) -> PlatformStatus:
-        """How it is going."""
+        """Return the state of the channel."""
         next_try = None if self._since else self._next_try
         trouble = "" if self._since else self._trouble
         return PlatformStatus(self._bot, self._since, trouble, next_try=next_try, gaps=tuple(self._gaps))

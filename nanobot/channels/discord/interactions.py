@@ -201,7 +201,7 @@ def components(placed: Sequence[Placed]) -> list[dict[str, Any]]:
 
 
 def outcome(text: str) -> list[dict[str, Any]]:
-    """What stands below a question that is over: one button that cannot be pressed."""
+    """Return the buttons below a question that is over: one that cannot be pressed."""
     shown = {"type": 2, "style": 2, "label": text[:_LONGEST_LABEL], "custom_id": _OVER, "disabled": True}
     return [{"type": 1, "components": [shown]}]
 

@@ -59,7 +59,7 @@ class LoopGuard:
         self._talks: dict[str, _Talk] = {}
 
     def lets(self, channel: str) -> bool:
-        """Whether one more message of a bot is answered in a channel now."""
+        """True if one more message of a bot is answered in a channel now."""
         now, talk = self._clock.monotonic(), self._talks.setdefault(channel, _Talk())
         quiet, talk.last = now - talk.last, now
         if talk.is_silent and quiet < WINDOW:
@@ -77,7 +77,7 @@ class LoopGuard:
 
 @dataclass(frozen=True, slots=True)
 class Ears:
-    """What hearing needs. `commands` are the names that make a command of a text, written with "-"."""
+    """Dependencies of the inbound side. `commands` are the names that make a text a command, spelled with "-"."""
 
     around: Surroundings
     downloads: DiscordDownloads
@@ -206,7 +206,7 @@ class DiscordInbound:
         await self._safely(channel, partial(self._message, message))
 
     def _would_hear(self, message: discord.Message) -> bool:
-        """Whether a message that was missed is for the bot."""
+        """True if a message that was missed is for the bot."""
         by_bot = message.author.bot or message.webhook_id is not None
         if not is_speech(message) or by_bot:
             return False
@@ -256,7 +256,7 @@ class DiscordInbound:
         )
 
     def _shows(self, heard: _Heard, replied: discord.Message) -> bool:
-        """Whether the words of a message may be shown to which somebody replies: of strangers in a server none are."""
+        """True if the words of a message may be shown to which somebody replies: of strangers in a server none are."""
         is_bot = replied.author.bot or replied.webhook_id is not None
         author = replace(self._contact(heard), sender=sender_of(replied.author), is_bot=is_bot)
         return replied.author == self._me or self._around.door.shows(author)
@@ -353,6 +353,6 @@ class DiscordInbound:
 
 
 def _is_read_again(error: Exception) -> bool:
-    """Whether a message is not to blame for this: it is read again when that is mended."""
+    """True if a message is not to blame for this: it is read again when that is mended."""
     is_theirs = isinstance(error, discord.NotFound | discord.Forbidden)
     return not is_theirs and isinstance(error, StoreError | discord.DiscordException | OSError)

@@ -26,7 +26,7 @@ _SPOKEN = (discord.MessageType.default, discord.MessageType.reply)
 
 @dataclass(frozen=True, slots=True)
 class DiscordPlace:
-    """Where something was said. `groups` are the ids by which it may be let in: thread, channel, server."""
+    """Place of a message. `groups` are the ids under which it may be admitted: thread, channel, server."""
 
     address: Address
     groups: Sequence[str] = ()
@@ -47,7 +47,7 @@ class DiscordPlace:
 
 
 def is_speech(message: discord.Message) -> bool:
-    """Whether somebody says something: not that somebody joined, pinned, opened a thread, …"""
+    """True if somebody says something: not that somebody joined, pinned, opened a thread, …"""
     return message.type in _SPOKEN
 
 
@@ -56,7 +56,7 @@ def sender_of(user: discord.abc.User) -> Sender:
 
 
 def names_in(message: discord.Message, me: discord.ClientUser) -> Names:
-    """Who is who in a message."""
+    """Return the names of the people and roles in a message."""
     mine = message.guild.me.roles if message.guild and message.guild.me else []
     return Names(
         me=str(me.id),
@@ -69,7 +69,7 @@ def names_in(message: discord.Message, me: discord.ClientUser) -> Names:
 
 
 def meant_by(message: discord.Message, names: Names, commands: frozenset[str]) -> Meant:
-    """How a message addresses the bot."""
+    """Return how a message addresses the bot."""
     word = (readable(message.content, names).split(maxsplit=1) or [""])[0]
     name, at, _ = word[1:].partition("@")
     if word[:1] in ("/", "／") and (at or name.casefold().replace("_", "-") in commands):
@@ -93,7 +93,7 @@ def text_of(message: discord.Message, names: Names) -> str:
 def quotes_of(
     message: discord.Message, me: discord.ClientUser, language: Language, shows: Callable[[discord.Message], bool]
 ) -> list[Quote]:
-    """What stands on a message that its sender did not write, what it replies to, and what it passes on.
+    """Return the parts of a message that its sender did not write: cards, the replied-to text, forwards.
 
     `shows` tells whether the words of a message that is replied to may be shown.
     """
@@ -162,7 +162,7 @@ _NOTED_EVERY = 60_000 << 22
 
 
 class ReadMarks:
-    """Which messages have been dealt with: the last one of each chat, and the latest ones by their ids.
+    """Read marks: the last handled message of each chat, and the ids of the latest ones.
 
     What was taken in is noted on disk at once; what was only looked at, when all ends in order.
     """
@@ -193,7 +193,7 @@ class ReadMarks:
         self._pending.add(message)
 
     async def done(self, message: int) -> None:
-        """It is dealt with. Raises StoreError."""
+        """Mark a message as handled. Raises StoreError."""
         self._pending.discard(message)
         await self.hear_until(message)
 
@@ -215,7 +215,7 @@ class ReadMarks:
         return max(self._last.get(channel, 0), self._looked.get(channel, 0))
 
     def is_new(self, what: str) -> bool:
-        """Whether an id was not noted lately."""
+        """True if an id was not noted lately."""
         return what not in self._lately
 
     def note(self, what: str) -> None:
@@ -371,7 +371,7 @@ class CatchingUp:
         self.is_settled = True
 
     async def note_if_complete(self) -> None:
-        """Where all that was missed is read, what is heard from now on follows on it. Raises StoreError."""
+        """Note that a chat is read up to now, so that live messages follow without a gap. Raises StoreError."""
         if self.is_settled and not self._unread:
             await self._seen.done(self._since + 1)
 

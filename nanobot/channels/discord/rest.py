@@ -67,11 +67,11 @@ class DiscordTooLargeError(RejectedError):
 
 
 class BadReferenceError(RejectedError):
-    """What was to be replied to does not exist any more, or cannot be replied to."""
+    """Error: the message to reply to does not exist any more, or cannot be replied to."""
 
 
 def failure(status: int, body: object, headers: Mapping[str, str]) -> DeliveryError:
-    """What an answer other than success means; `body` is the parsed JSON, or None if it was none."""
+    """Return the error for an unsuccessful response; `body` is the parsed JSON, or None if it was none."""
     told = body if isinstance(body, dict) else {}
     code = told.get("code", 0)
     text = f"Discord answered {status}: {told.get('message') or 'nothing that can be read'} (code {code})"

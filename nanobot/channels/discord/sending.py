@@ -1,4 +1,4 @@
-"""What the bot says on Discord, and recognising our own messages in a channel's history."""
+"""Outbound messages on Discord, and recognising our own messages in a channel's history."""
 
 import base64
 import hashlib
@@ -89,7 +89,7 @@ def _growing(later: Iterable[Mapping[str, Any]], text: str, reply_to: str | None
 
 
 def _made(message: OutboundMessage) -> float:
-    """When a message was made, as a number that Discord's ids of that time have; endless if it is not known.
+    """Return the creation time of a message as a Discord id; infinite if it is not known.
 
     What is answered came before it; an id of ours holds the time, by a clock that may be wrong by a little.
     """
@@ -113,7 +113,7 @@ _NO_PINGS = {"allowed_mentions": {"parse": [], "replied_user": False}}
 
 @dataclass(frozen=True, slots=True)
 class DiscordBody:
-    """What a message shows besides a file. One that is `unsaid` is not shown at all."""
+    """Content of a message besides files. One that is `unsaid` is not shown at all."""
 
     text: str
     buttons: tuple[Placed, ...] = ()
@@ -126,7 +126,7 @@ class DiscordBody:
 
 @dataclass(frozen=True, slots=True)
 class DiscordSenderContext:
-    """What sending needs: `file_limit` says how many bytes a file may have in a channel, by its id."""
+    """Dependencies of the sender; `file_limit` returns the bytes that a file may have in a channel, by its id."""
 
     media: Media
     bookmarks: Bookmarks
@@ -244,7 +244,7 @@ class DiscordSender:
         return f"{channel}:{found}" if found else None
 
     async def _post(self, address: Address, part: MessagePart, more: dict[str, Any]) -> str:
-        """Where it was to be a reply, or in a thread, and cannot be: without, once."""
+        """Post a message; as a plain one if it cannot be a reply, or not in its thread."""
         await self._keep(_body(part))
         try:
             return await self._create(_channel(address), part, more)
@@ -268,7 +268,7 @@ class DiscordSender:
             await button.keep(self._desk.bookmarks)
 
     def _excuse(self, address: Address, file: Attachment) -> MessagePart | None:
-        """What to show instead of a file that cannot be sent."""
+        """Return the text shown in place of a file that cannot be sent."""
         try:
             size = self._desk.media.path(file).stat().st_size
         except (OSError, StoreError):

@@ -1,4 +1,4 @@
-"""What Discord has to be told, and the ids and codes it uses in texts."""
+"""Settings of Discord, and the ids and codes it uses in texts."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Set
@@ -20,7 +20,7 @@ NAME = "discord"
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """What is read, in each chat that the bot knows, of what was said while it was away.
+    """Limits of reading, in each known chat, the messages missed while the bot was away.
 
     At most the newest `messages`, none older than `age` seconds.
     """
@@ -31,7 +31,7 @@ class CatchUp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Where Discord is, and as whom to talk.
+    """Settings of the Discord connection.
 
     `token` never appears in anything that is shown. `api_base` is the REST API's address; the gateway's comes
     from there. `heartbeat_timeout`: seconds without a sign of life after which a connection counts as dead.
@@ -53,7 +53,7 @@ class DiscordMenuCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What Discord works with.
+    """Services that the Discord channel uses.
 
     `notify` sends what the channel itself has to say (Bus.send); `language` is the one spoken at an address;
     `changed` hears that `status` has changed.
@@ -76,7 +76,7 @@ BY_BOT = "bot"
 
 @dataclass(frozen=True, slots=True)
 class MessageId:
-    """Where a message stands, by Discord's numbers. `mark`: "bot" if a bot said it, or which edit it is."""
+    """Position of a message in Discord's numbers. `mark`: "bot" if a bot wrote it, or which edit it is."""
 
     channel: str
     message: str
@@ -106,7 +106,7 @@ _CODE_OR_MENTION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Who is who: the bot's id, the ids of its roles, and the names of those that are mentioned."""
+    """Names in use: the bot's id, the ids of its roles, and the names of those mentioned."""
 
     me: str
     my_roles: frozenset[str] = frozenset()
@@ -117,7 +117,7 @@ class Names:
 
 
 def names_me(content: str, names: Names, *, by_role: bool = True) -> bool:
-    """Whether the bot itself is mentioned in the words (being pinged by a reply is not that), or one of its roles."""
+    """True if the bot itself is mentioned in the words (being pinged by a reply is not that), or one of its roles."""
     for match in _CODE_OR_MENTION.finditer(content):
         if match["user"] == names.me or (by_role and match["role"] in names.my_roles):
             return True

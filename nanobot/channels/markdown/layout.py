@@ -247,7 +247,7 @@ _RULE = "──────────"
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What platforms show differently, beyond how they write marks."""
+    """Dialect: differences between platforms beyond how they write marks."""
 
     bullets: tuple[str, ...]  # by depth; the last one from there on
     done: str

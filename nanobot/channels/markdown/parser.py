@@ -32,7 +32,7 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What `text[start:end]` is. Two marks either do not overlap, or one lies within the other."""
+    """Formatting of `text[start:end]`. Two marks either do not overlap, or one lies within the other."""
 
     kind: Kind
     start: int
@@ -135,7 +135,7 @@ def inline_html(state: StateInline, silent: bool) -> bool:
 
 
 def _raw(state: StateInline, silent: bool, name: str, start: int) -> bool:
-    """What stands in `<code>`, `<sub>` and the like, up to their end, is no Markdown."""
+    """Treat the content of `<code>`, `<sub>` and the like as no Markdown."""
     closing = f"</{name}>"
     end = state.src.find(closing, start, min(state.posMax, start + _LONGEST))
     if end < 0:
@@ -373,7 +373,7 @@ class _State(StateInline):
         self.last_link = src.rfind("](")
 
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:  # noqa: N802, N803 - the parser's names
-        """Which stars may open and close.
+        """Return which stars may open and close.
 
         CommonMark decides by spaces and punctuation, which Chinese sets differently: in `**重要：**内容` its
         closing stars would only open. And a star between two letters or digits is meant as a star.
@@ -416,7 +416,7 @@ def _text(state: StateInline, silent: bool) -> bool:
 
 
 def _end_in_emphasis(before: str, url: str) -> int:
-    """Where a URL ends: its stars are its own, but for those that close what was opened before it."""
+    """Return the end of a URL: its stars are its own, but for those that close earlier emphasis."""
     for stars in _STARS.finditer(url):
         run = re.compile(rf"(?<![\\*])\*{{{len(stars[0])}}}(?!\*)")
         edges = (
@@ -428,7 +428,7 @@ def _end_in_emphasis(before: str, url: str) -> int:
 
 
 def _touches(text: str, stars: re.Match[str]) -> bool:
-    """Whether a word stands beside them: between two blanks they are a product, or a bullet."""
+    """True if a word stands beside them: between two blanks they are a product, or a bullet."""
     around = text[max(stars.start() - 1, 0) : stars.start()] + text[stars.end() : stars.end() + 1]
     return len(around) < 2 or not around.isspace()
 

@@ -44,7 +44,7 @@ class MarkdownWriter:
 
     @property
     def at_line_start(self) -> bool:
-        """Whether what is written next begins a line."""
+        """True if what is written next begins a line."""
         return self._gap > 0 or self.position == 0
 
     def line_end(self) -> None:
@@ -52,7 +52,7 @@ class MarkdownWriter:
         self._gap = min(self._gap + 1, 2)
 
     def keep(self, start: int) -> None:
-        """What stands from here on should not be parted from what is written next."""
+        """Keep the text from here on together with what is written next."""
         self._keep = start
 
     def item(self, marker: str, prefix: str) -> None:
@@ -95,7 +95,7 @@ class MarkdownWriter:
             self._add(Mark(mark.kind, moved(mark.start), moved(mark.end), mark.value))
 
     def open(self, kind: Kind, value: str = "") -> None:
-        """What is written from now on is this."""
+        """Open a mark for the text that follows."""
         self._open.append(_Open(kind, value))
 
     def close(self, kind: Kind) -> None:
@@ -210,7 +210,7 @@ _LAST_WORDS = 64
 
 
 def visible(text: str) -> bool:
-    """Whether a person sees anything of it. Platforms refuse what has blanks and invisible characters only."""
+    """True if a person sees anything of it. Platforms refuse what has blanks and invisible characters only."""
     return _VISIBLE.search(text) is not None
 
 
@@ -262,7 +262,7 @@ class _Cutter(Generic[Body]):
             most = max(start + 1, min(start + shorter, most - 1))
 
     def _begin(self, position: int) -> int:
-        """Where the next piece begins: without blank lines, indentation of text, and lines between sections."""
+        """Return the start of the next piece: without blank lines, indentation of text, and lines between sections."""
         if (blank := _BLANK_LINES.match(self.document.text, position)) is not None:
             position = blank.end()
         for mark in self.document.marks:

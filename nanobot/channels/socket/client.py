@@ -76,16 +76,16 @@ class Joined:
         return self._language
 
     def greeting(self, _: Address) -> str:
-        """Which model one talks to, and how to have a better one."""
+        """Sentence that names the model, and tells how to have a better one."""
         return self._welcome.greeting
 
     def is_demo(self, _: Address) -> bool:
-        """Whether it is the embedded model that answers."""
+        """True if it is the embedded model that answers."""
         return self._welcome.is_demo
 
     @property
     def is_gateway(self) -> bool:
-        """Whether what is taken there is on disk, and answered by the next one if this one ends."""
+        """True if what is taken there is on disk, and answered by the next one if this one ends."""
         return self._welcome.is_gateway
 
     async def run(self, channel: Channel, address: Address, *, once: bool = False, owed: Collection[str] = ()) -> None:
@@ -187,7 +187,7 @@ class SteadyChannel:
 
     @property
     def is_over(self) -> bool:
-        """Whether the person has left."""
+        """True if the person has left."""
         return self._listening is not None and self._listening.done()
 
     async def listen(self, publish: Publish) -> None:
@@ -265,7 +265,7 @@ class SteadyChannel:
 
 
 def said(message: InboundMessage) -> Say:
-    """What a person said, as a frame."""
+    """Return a person's words as a frame."""
     return Say(
         message.id,
         message.text,

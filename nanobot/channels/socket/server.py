@@ -45,13 +45,13 @@ class Welcome(msgspec.Struct, tag=True):
 
 
 class Taken(msgspec.Struct, tag=True):
-    """What was said is on disk, and will be answered."""
+    """Frame: the words are on disk, and will be answered."""
 
     id: str
 
 
 class MessageRefused(msgspec.Struct, tag=True):
-    """What was said was not taken; the text says why."""
+    """Frame: the words were not taken; the text says why."""
 
     id: str
     text: str
@@ -66,7 +66,7 @@ class Send(msgspec.Struct, tag=True):
 
 
 class TurnShown(msgspec.Struct, tag=True):
-    """What a running turn is doing."""
+    """Frame: the progress of a running turn."""
 
     progress: Progress
 
@@ -119,7 +119,7 @@ _SPEAKS = {f"language:{language}": language for language in get_args(Language)}
 
 
 def speaks(language: Language) -> str:
-    """What a terminal says of its language when it attaches."""
+    """Return the language that a terminal declares when it attaches."""
     return f"language:{language}"
 
 
@@ -178,7 +178,7 @@ class TerminalServer:
                 self._show(item)
 
     def is_watched(self, address: Address) -> bool:
-        """Whether a terminal is attached that shows what is said there."""
+        """True if a terminal is attached that shows what is said there."""
         return any(terminal.address == address for terminal in self._attached)
 
     async def attach(self, args: Sequence[str], wire: FrameWire) -> None:
@@ -232,7 +232,7 @@ class TerminalServer:
 
     @property
     def has_guests(self) -> bool:
-        """Whether anybody is attached, apart from the terminal of this process."""
+        """True if anybody is attached, apart from the terminal of this process."""
         return any(not isinstance(terminal.wire, OwnWire) for terminal in self._attached)
 
     @asynccontextmanager
@@ -307,7 +307,7 @@ class TerminalServer:
 
 
 class OwnWire:
-    """Where the terminal of this process stands in place of a connection: it takes the frames from here."""
+    """In-process replacement of a connection: the terminal of this process takes the frames from here."""
 
     def __init__(self) -> None:
         self.frames: list[object] = []
@@ -334,7 +334,7 @@ class _Attached:
         self._own_turn: str | None = None  # of one question: the turn that answers it, while it runs
 
     def says(self, frame: Say) -> InboundMessage:
-        """What the person says. One question does not join what another terminal is doing."""
+        """Publish the person's words. A one-shot question does not join the turn of another terminal."""
         sender = SCRIPT if self.is_once else PERSON
         message = words(
             self.address,
@@ -352,15 +352,15 @@ class _Attached:
         return message
 
     def move(self, address: Address) -> None:
-        """It goes on with another conversation."""
+        """Move to another conversation."""
         self.address = address
 
     def noted(self, message: InboundMessage) -> None:
-        """It has said this by another way."""
+        """Note that this terminal has said this by another way."""
         self._said.add(message.id)
 
     def wants(self, message: OutboundMessage) -> bool:
-        """Whether a message of its conversation concerns it."""
+        """True if a message of its conversation concerns it."""
         return not self.is_once or self._own_turn is not None or message.reply_to in self._said
 
     def show(self, progress: Progress) -> None:

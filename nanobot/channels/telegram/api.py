@@ -70,7 +70,7 @@ class BadPictureError(RejectedError):
 
 
 def failure(error: TelegramError, words: str) -> DeliveryError:
-    """What an error of the library means; `words` are what may be shown of it."""
+    """Return the delivery error for an error of the library; `words` are what may be shown of it."""
     text = f"Telegram: {words}"
     if isinstance(error, RetryAfter):
         return FloodError(text, retry_after=seconds(error))
@@ -94,7 +94,7 @@ def seconds(error: RetryAfter) -> float:
 
 
 def is_refused_token(error: Exception) -> bool:
-    """Whether Telegram itself says that it does not know this token."""
+    """True if Telegram itself says that it does not know this token."""
     return isinstance(error, InvalidToken) and not isinstance(error.__cause__, TelegramError)
 
 
@@ -171,7 +171,7 @@ class Api:
 
     @property
     def me(self) -> User:
-        """Who we are there, after `introduce`."""
+        """Own account, after `introduce`."""
         if self._me is None:
             raise RuntimeError("the bot was not introduced")
         return self._me
@@ -198,7 +198,7 @@ class Api:
         return [update for update in answer if isinstance(update, dict) and isinstance(update.get("update_id"), int)]
 
     async def ask(self, request: Awaitable[T]) -> T:
-        """What a request gives. Raises DeliveryError, and ChatMigrated."""
+        """Make a request and return its result. Raises DeliveryError, and ChatMigrated."""
         try:
             return await request
         except ChatMigrated:
@@ -207,7 +207,7 @@ class Api:
             raise failure(error, self.plain(error)) from None
 
     def plain(self, error: Exception) -> str:
-        """What an error says, without the token, and without the page that came in place of an answer."""
+        """Return the text of an error, without the token, and without a page that came in place of an answer."""
         words = (str(error) or type(error).__name__).partition(". Parsing the server response")[0]
         return self.access.without_token(words)[:_LONGEST_REASON]
 
@@ -233,7 +233,7 @@ def back_off(failed: int) -> float:
 
 
 class TelegramConnection:
-    """Whether we hear Telegram; sending does not depend on it."""
+    """True if we hear Telegram; sending does not depend on it."""
 
     def __init__(self, api: Api, clock: Clock, changed: Callable[[], None]) -> None:
         """`changed` hears that the status has changed."""
@@ -245,12 +245,12 @@ class TelegramConnection:
         self.bot = ""
 
     def status(self) -> PlatformStatus:
-        """How it is going."""
+        """Return the state of the connection."""
         return PlatformStatus(self.bot, self._since, self._trouble)
 
     @property
     def is_up(self) -> bool:
-        """Whether Telegram answered when it was asked last."""
+        """True if Telegram answered when it was asked last."""
         return self._since is not None
 
     def heard(self) -> None:
@@ -276,7 +276,7 @@ class TelegramConnection:
         self._trouble = self._trouble or "not connected"
 
     async def persistently(self, request: Callable[[], Awaitable[T]], limit: float) -> T:
-        """What a request gives, made again until it does, each try within `limit` seconds.
+        """Make a request until it succeeds and return its result; each attempt takes at most `limit` seconds.
 
         Raises RefusedTokenError.
         """

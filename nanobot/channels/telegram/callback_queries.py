@@ -35,7 +35,7 @@ _ROW = 24
 
 @dataclass(frozen=True, slots=True)
 class ButtonChoice:
-    """What a press means: the id of the question, and what was chosen.
+    """Choice of a button: the id of the question, and the value.
 
     `holds_up_a_turn`: somebody waits for it, who knows whose decision it is, and settles the question.
     """
@@ -72,7 +72,7 @@ class Keyboards:
         return InlineKeyboardMarkup([keys] if is_short else [[key] for key in keys])
 
     async def chosen(self, data: str) -> ButtonChoice | None:
-        """What a button stands for; None if the choice is over. Raises StoreError."""
+        """Return the choice behind a button; None if the question is over. Raises StoreError."""
         name, _, number = data.partition(":")
         offers = await self._bookmarks.marks(_PREFIX + name)
         if not number.isdecimal() or _PREFIX + name not in offers:
@@ -104,7 +104,7 @@ class Keyboards:
 
 
 def marked(keyboard: InlineKeyboardMarkup | None, data: str) -> InlineKeyboardMarkup | None:
-    """What stands under a question once this was chosen."""
+    """Return the text below a question after this choice."""
     keys = [key for row in keyboard.inline_keyboard for key in row if key.callback_data == data] if keyboard else []
     return outcome(f"✓ {keys[0].text}") if keys else None
 
@@ -116,7 +116,7 @@ def _label(keyboard: InlineKeyboardMarkup | None) -> str:
 
 
 def outcome(text: str) -> InlineKeyboardMarkup:
-    """What stands under a question that is over."""
+    """Return the text below a question that is over."""
     return InlineKeyboardMarkup([[InlineKeyboardButton(text, callback_data=_CHOSEN)]])
 
 
@@ -182,7 +182,7 @@ class CallbackQueries:
         return True
 
     async def _done(self, request: Awaitable[object]) -> None:
-        """What is shown about a press helps, but is not worth a second try."""
+        """Show the effect of a press; a failure is not retried."""
         try:
             await self._api.ask(request)
         except DeliveryError as error:

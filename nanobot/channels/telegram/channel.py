@@ -77,7 +77,7 @@ class Polling:
             begun = {number for number in begun if offset is not None and number >= offset}
 
     async def _news(self, offset: int | None, pending: PendingUpdates) -> list[Json]:
-        """What a first answer says is whether we may listen at all, so it is not waited for."""
+        """Handle the first answer in the background: it only says whether the bot may listen at all."""
         is_idle = self._line.is_up and not pending.unconfirmed
         return await self._api.updates(offset, POLL if is_idle else 0.0)
 
@@ -212,7 +212,7 @@ class TelegramChannel(TelegramSender):
         await self._api.aclose()
 
     def status(self) -> PlatformStatus:
-        """How it is going with hearing; sending does not depend on it."""
+        """Return the state of receiving; sending does not depend on it."""
         status = self._line.status()
         return replace(status, waiting=self._pending.waiting) if self._pending else status
 

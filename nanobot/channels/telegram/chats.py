@@ -29,7 +29,7 @@ def person(user: User) -> Sender:
 
 
 def is_nobody(message: Message) -> bool:
-    """Whether no person can be told: anonymous admins, a linked channel, other bots."""
+    """True if no person can be told: anonymous admins, a linked channel, other bots."""
     return message.sender_chat is not None or message.from_user is None or message.from_user.is_bot
 
 
@@ -39,7 +39,7 @@ def topic_of(message: Message) -> str | None:
 
 
 def address(chat: int, message: Message) -> Address:
-    """Where a message was written; `chat` is what the chat was called at first."""
+    """Return the address of a message; `chat` is the id that the chat had at first."""
     return Address(NAME, str(chat), topic_of(message))
 
 
@@ -61,19 +61,19 @@ _PREFIX = "telegram:moved:"
 
 
 class ChatMigrations:
-    """Which chat is which."""
+    """Chat migrations: first and current ids of chats."""
 
     def __init__(self, bookmarks: Bookmarks) -> None:
         self._bookmarks = bookmarks
         self._now: dict[int, int] | None = None
 
     async def current(self, chat: int) -> int:
-        """What the chat with this id is called now."""
+        """Return the current id of a chat."""
         now = await self._known()
         return now.get(chat, chat)
 
     async def original(self, chat: int) -> int:
-        """What the chat with this id was called at first."""
+        """Return the id that a chat had at first."""
         return next((old for old, new in (await self._known()).items() if new == chat), chat)
 
     async def learn(self, old: int, new: int) -> None:

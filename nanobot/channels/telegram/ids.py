@@ -38,7 +38,7 @@ def placed(platform_id: str) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class HeldSaying:
-    """Whose message an update is that is written down: the id that it gets on the bus, who said it, and where."""
+    """Author of a stored update: its id on the bus, the sender, the chat."""
 
     inbound: str
     address: Address

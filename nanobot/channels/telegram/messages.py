@@ -40,7 +40,7 @@ _COMMAND = re.compile(r"/([A-Za-z0-9_-]+)(?:@([A-Za-z0-9_]+))?(?!\S)")
 
 
 def meant(message: Message, me: User) -> Meant:
-    """How the bot is addressed; what was only passed on addresses nobody."""
+    """Return how a message addresses the bot; forwards address nobody."""
     if is_passed_on(message):
         return "none"
     command = _COMMAND.match(_raw(message))
@@ -55,17 +55,17 @@ def meant(message: Message, me: User) -> Meant:
 
 
 def is_passed_on(message: Message) -> bool:
-    """Whether the sender did not write this: it was forwarded, or another bot wrote it in their name."""
+    """True if the sender did not write this: it was forwarded, or another bot wrote it in their name."""
     return message.forward_origin is not None or message.via_bot is not None or message.paid_media is not None
 
 
 def opens_topic(replied: Message) -> bool:
-    """Whether this is not what somebody replied to, but how Telegram ties a message to its topic."""
+    """True if this is not what somebody replied to, but how Telegram ties a message to its topic."""
     return replied.forum_topic_created is not None
 
 
 def own_words(message: Message, me: User) -> str:
-    """What the sender wrote, without our name behind a command or at its head; "" for what was passed on."""
+    """Return the sender's own words, without the bot's name behind a command or at the start; "" for forwards."""
     if is_passed_on(message):
         return ""
     text = _raw(message)
@@ -120,7 +120,7 @@ def _is(name: str | None, me: User) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Who wrote what somebody only passes on, and how it came."""
+    """Author of a forwarded text, and the way it came."""
 
     by: str
     how: Literal["forward", "via", "card"]
@@ -139,7 +139,7 @@ def source_of(messages: Sequence[Message]) -> Source | None:
 
 
 def quotes_in(message: Message, source: Source | None, shows: Callable[[Message], bool]) -> tuple[Quote, ...]:
-    """What was passed on, what stands on a card, what was marked, or replied to.
+    """Return the forwarded, carded, marked and replied-to texts.
 
     `shows` tells whether the words of a message that is replied to may be shown.
     """
@@ -147,12 +147,12 @@ def quotes_in(message: Message, source: Source | None, shows: Callable[[Message]
 
 
 def sign_of(content: Message | ExternalReplyInfo) -> str:
-    """What somebody sent that has no words: a sticker, dice, a place on the map; "" if it is none of these."""
+    """Return the text for a message without words: a sticker, dice, a place on the map; "" if it is none of these."""
     return _described(content, _SIGNS)
 
 
 def has_card(message: Message) -> bool:
-    """Whether a card came: a contact, a poll, …"""
+    """True if a card came: a contact, a poll, …"""
     return any(getattr(message, name) is not None for name in _CARDS)
 
 
@@ -295,7 +295,7 @@ _LOST = "[a file came with this and could not be had]"
 
 @dataclass(frozen=True, slots=True)
 class MessageContent:
-    """What an InboundMessage takes from Telegram's messages."""
+    """Content of an InboundMessage as taken from Telegram's messages."""
 
     text: str = ""
     files: Sequence[Attachment] = ()
@@ -304,7 +304,7 @@ class MessageContent:
 
 @dataclass(frozen=True, slots=True)
 class _Fetched:
-    """What came of the file of a message: the file and what is spoken in it, or `why` there is none (a sentence)."""
+    """Result of fetching a file: the file and its speech, or the sentence that says why there is none."""
 
     name: str
     file: Attachment | None = None
@@ -353,7 +353,7 @@ class Contents:
         )
 
     def published(self, messages: Sequence[Message], admission: Admission) -> None:
-        """What was fetched for these messages is not asked for again."""
+        """Drop what was fetched for these messages: they are published."""
         self._kept.pop(_key(messages, admission), None)
 
     async def _tell(self, messages: Sequence[Message], fetched: Mapping[int, _Fetched]) -> None:
@@ -380,7 +380,7 @@ class Contents:
         return MessageContent("\n".join(filter(None, (spoken, sign_of(message), words))), files, quotes)
 
     async def _fetched(self, messages: Sequence[Message], admission: Admission) -> Mapping[int, _Fetched]:
-        """What came of the files of an album, by the ids of its messages. Raises StoreError."""
+        """Return the files of an album, by the ids of its messages. Raises StoreError."""
         scope, kept = admission.authority.scope, self._kept.setdefault(_key(messages, admission), {})
         while len(self._kept) > _MOST_KEPT:  # nobody asked for them again
             del self._kept[next(iter(self._kept))]
@@ -500,11 +500,11 @@ class TelegramInbound:
         )
 
     async def admission(self, messages: Sequence[Message]) -> Admission | None:
-        """Whether its sender may say this here."""
+        """True if its sender may say this here."""
         return await self._door.admit(await self._contact(messages))
 
     async def hides_reply(self, message: Message) -> bool:
-        """Whether somebody is replied to whose words are not kept."""
+        """True if somebody is replied to whose words are not kept."""
         shows = await self._shown_to([message])
         return message.reply_to_message is not None and not shows(message.reply_to_message)
 

@@ -30,7 +30,7 @@ _MOST_REMEMBERED = 200  # more than Telegram brings at once
 
 
 class _AtWork(msgspec.Struct):
-    """What is being read, by the updates' numbers, and in how many deaths each had a part before."""
+    """Updates being read, by their numbers, and the number of crashes each was part of."""
 
     numbers: list[int] = []
     alone: bool = False
@@ -129,7 +129,7 @@ class PendingUpdates:
 
     @property
     def waiting(self) -> int:
-        """How many are written down and not dealt with yet."""
+        """Number of stored updates that are not dealt with yet."""
         return len(self._stored & self._open.keys())
 
     def begin(self, update: Json, *, patient: bool = True) -> asyncio.Task[bool]:
@@ -246,6 +246,6 @@ class PendingUpdates:
 
 
 def _album(update: Json) -> object:
-    """What the pictures of an album have in common; None for what is none."""
+    """Return the key that the pictures of an album share; None if it is no album."""
     message = update.get("message") or {}
     return message.get("media_group_id") and (message.get("chat", {}).get("id"), message["media_group_id"])

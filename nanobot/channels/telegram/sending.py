@@ -134,7 +134,7 @@ class Wording:
         return [MessagePart(TelegramBody(each)) for each in telegram_parts(text, TEXT_LIMIT - _MARK_ROOM, growing=True)]
 
     def is_photo(self, file: Attachment) -> bool:
-        """Whether Telegram shows this file as a picture."""
+        """True if Telegram shows this file as a picture."""
         return file.mime in _PHOTOS and (self._size(file) or 0) <= PHOTO_BYTES
 
     def _captioned(self, message: OutboundMessage, mark: str) -> MessagePart | None:

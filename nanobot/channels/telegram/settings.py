@@ -1,4 +1,4 @@
-"""What Telegram has to be told."""
+"""Settings of Telegram."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ PUBLIC_API = "https://api.telegram.org"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BotApiAccess:
-    """Where the Bot API is, and as whom to talk there. Files come from {api_base}/file/bot…"""
+    """Base address and token of the Bot API. Files come from {api_base}/file/bot…"""
 
     token: str = field(repr=False)
     api_base: str = PUBLIC_API
@@ -22,7 +22,7 @@ class BotApiAccess:
 
     @property
     def is_self_hosted(self) -> bool:
-        """Whether this is a server of one's own: it takes and gives larger files."""
+        """True if this is a server of one's own: it takes and gives larger files."""
         return self.api_base.rstrip("/") != PUBLIC_API
 
     def without_token(self, text: str) -> str:
@@ -32,7 +32,7 @@ class BotApiAccess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """How Telegram reaches us: `url` is the public address; its path counts here, too.
+    """Settings of the webhook: `url` is the public address; its path counts here, too.
 
     `secret` None: made up; `limits` None: the usual ones.
     """
@@ -54,7 +54,7 @@ class TelegramMenuCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TelegramServices:
-    """What the channel uses of the house.
+    """Services that the Telegram channel uses.
 
     `notify` sends what the channel itself has to say (Bus.send); `language` is the one spoken at an address;
     `changed` hears that `status` has changed.

@@ -34,7 +34,7 @@ class Album:
             raise error
 
     def over(self, error: StoreError | None = None) -> None:
-        """It is dealt with, or could not be; what is said first counts."""
+        """Close the album with its first outcome: handled, or failed."""
         if not self._over.done():
             self._over.set_result(error)
 
@@ -82,7 +82,7 @@ _ENVELOPE = (
 
 
 def envelope(raw: Json, bot: Bot) -> Message | None:
-    """Who said something where, of an update whose content may be unreadable; None if nobody did."""
+    """Return who wrote an update where, though its content may be unreadable; None if nobody did."""
     message = raw.get("message")
     return Message.de_json({name: message[name] for name in _ENVELOPE if name in message}, bot) if message else None
 
@@ -131,7 +131,7 @@ class Updates:
         return True
 
     async def to_keep(self, raw: Json) -> Json | None:
-        """What of an update may be written down; None if nobody is to hear of it. Raises StoreError.
+        """Return the part of an update that may be stored; None if nobody is to see it. Raises StoreError.
 
         The pictures of an album count together, as far as they have come. The words of a stranger to whom somebody
         replies in a group are left out.

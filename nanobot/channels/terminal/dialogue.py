@@ -31,7 +31,7 @@ class Dialogue:
 
     @property
     def is_busy(self) -> bool:
-        """Whether there is something to stop."""
+        """True if there is something to stop."""
         return self._turn is not None or self._awaited
 
     @property
@@ -65,14 +65,14 @@ class Dialogue:
         return (question.id, refusal(question.buttons).value) if question else None
 
     def leave(self, text: str) -> bool:
-        """Whether the text leaves a list that only stands here by now: to the bot it is over since it has answered."""
+        """True if the text leaves a list that only stands here by now: to the bot it is over since it has answered."""
         if not self._is_old or not leaves(text) or leaving(self._questions[0].buttons):
             return False
         self._questions.popleft()
         return True
 
     def misses(self, text: str) -> list[ScreenPiece]:
-        """What to say to a number that none of the open answers has; nothing if the text is anything else."""
+        """Return the sentence about a number that no open answer has; nothing for any other text."""
         if not self._questions or self._is_old or not text.strip().isdecimal():
             return []
         question = self._questions[0]
@@ -97,7 +97,7 @@ class Dialogue:
         return _markdown(self._answer.step())
 
     def progress(self, progress: Progress) -> list[ScreenPiece]:
-        """What there is to print of what a turn is doing."""
+        """Return the printed form of a turn's progress."""
         if progress.address != self._address:
             return []
         match progress.kind:
@@ -116,7 +116,7 @@ class Dialogue:
         return []
 
     def message(self, message: OutboundMessage) -> list[ScreenPiece]:
-        """What there is to print of a message."""
+        """Return the printed form of a message."""
         if message.settles:
             return self._settled(message)
         if message.address != self._address:
@@ -139,7 +139,7 @@ class Dialogue:
         self._questions = deque(each for each in self._questions if each.holds_up_a_turn or not which(each))
 
     def _still_open(self) -> list[ScreenPiece]:
-        """That a list above can still be chosen from, where something else was said since."""
+        """Return the remark that an earlier list can still be chosen from, where something else was said since."""
         if not self._questions or self._questions[0].holds_up_a_turn:
             return []
         return [ScreenPiece(self.say("still_open", count=len(self._questions[0].buttons)), "quiet")]
@@ -176,7 +176,7 @@ class Dialogue:
         )
 
     def _output(self, text: str) -> list[ScreenPiece]:
-        """What a command printed: its first and last lines."""
+        """Return the printed output of a command: its first and last lines."""
         lines = text.splitlines()
         if not lines:
             return []
@@ -203,7 +203,7 @@ class Dialogue:
         return _markdown(rest)
 
     def _footer(self, stats: Stats) -> str:
-        """What it cost; of an endpoint that does not say how much was read and written, nothing is made up."""
+        """Return the footer with the cost; nothing is made up for an endpoint that does not report it."""
         return self.say(
             "footer" if stats.input_tokens or stats.output_tokens else "footer_uncounted",
             input=f"{stats.input_tokens:,}",

@@ -1,4 +1,4 @@
-"""What a person at the terminal does on their own machine from within a conversation: commands, the clipboard."""
+"""Actions on the person's own machine from within a conversation: commands, the clipboard."""
 
 import asyncio
 import base64
@@ -97,7 +97,7 @@ class RunningCommand:
                 os.killpg(self._process.pid, signal.SIGINT if self._pressed == 1 else signal.SIGKILL)
 
     def quote(self, code: int) -> Quote:
-        """What it printed, for the next message."""
+        """Return the output as a quotation for the next message."""
         gap = f"\n[… {self._left_out:,} characters are left out here …]\n" if self._left_out else ""
         printed = f"{self._head}{gap}{self._tail}".rstrip("\n")
         end = f"[ended by signal {-code}]" if code < 0 else f"[exit code {code}]"
@@ -204,7 +204,7 @@ def _tools(environment: Mapping[str, str]) -> Iterator[Sequence[str]]:
 
 
 async def _fed(words: Sequence[str], text: str) -> bool:
-    """Whether a tool is there, and took the text."""
+    """True if a tool is there, and took the text."""
     if shutil.which(words[0]) is None:
         return False
     try:

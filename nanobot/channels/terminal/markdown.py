@@ -43,7 +43,7 @@ def printable(text: str) -> str:
 
 
 def typed(text: str) -> str:
-    """What a person typed, as valid Unicode: bytes that their console could not decode are read as UTF-8."""
+    """Return typed text as valid Unicode: bytes that the console could not decode are read as UTF-8."""
     try:
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     except UnicodeEncodeError:  # surrogates that stand for no byte
@@ -92,7 +92,7 @@ class Blocks:
 
     @property
     def rest(self) -> str:
-        """What is not finished yet."""
+        """Text that is not finished yet."""
         return self._rest
 
     def feed(self, text: str) -> list[str]:
@@ -108,7 +108,7 @@ class Blocks:
         return finished
 
     def _may_end(self, line: str) -> bool:
-        """Whether a block may have ended with this line, or before it."""
+        """True if a block may have ended with this line, or before it."""
         if self._closing:
             return self._closing.fullmatch(line) is not None
         if self._last in _LISTS:
@@ -135,7 +135,7 @@ class Blocks:
         return blocks
 
     def _is_closed(self, line: str) -> bool:
-        """Whether the last block is finished, seen from this line, the newest."""
+        """True if the last block is finished, seen from this line, the newest."""
         if self._last == "fence":
             return self._closing is None
         return not line.strip() and self._last not in (*_LISTS, "code_block")
@@ -151,7 +151,7 @@ class PrintedAnswer:
 
     @property
     def unfinished(self) -> str:
-        """What has come and is not printed yet."""
+        """Text that has come and is not printed yet."""
         return self._blocks.rest
 
     def grow(self, piece: str) -> list[str]:
@@ -163,20 +163,20 @@ class PrintedAnswer:
         return finished
 
     def step(self) -> list[str]:
-        """What came is complete. Returns what remains of it."""
+        """Complete the text so far. Returns the part that remains unprinted."""
         rest, self._blocks = self._blocks.rest, Blocks()
         self._printed += rest
         self._complete = self._complete or bool(self._printed)
         return _if_any(rest)
 
     def restart(self) -> bool:
-        """What came since the last step is void. Returns whether some of it is on the screen."""
+        """Discard the text since the last step. Returns True if some of it is on the screen."""
         was_seen = bool(self._printed.strip()) and not self._complete
         self.forget()
         return was_seen
 
     def forget(self) -> None:
-        """What is printed stands for itself: no part of what comes."""
+        """Forget the printed text: it is no part of what comes."""
         self._blocks, self._printed, self._complete = Blocks(), "", False
 
     def finish(self, text: str) -> tuple[list[str], bool]:
@@ -203,7 +203,7 @@ def _start(token: Token) -> int:
 
 
 def _open_fence(token: Token, lines: list[str]) -> re.Pattern[str] | None:
-    """What will end this block, if it is a fence that is still open."""
+    """Return the line that will end an open fence, if the block is one."""
     if token.type != "fence" or token.map is None:
         return None
     closing = re.compile(rf" {{0,3}}{re.escape(token.markup)}{re.escape(token.markup[0])}*[ \t]*")
@@ -269,7 +269,7 @@ class _MarkedCode(_Code):
 
 
 def _breaks(line: str, width: int) -> list[int]:
-    """Where to break a line so that no part is wider; before blanks, since those at the end of a row are not seen."""
+    """Return the positions at which to break a line; before blanks, since those at the end of a row are not seen."""
     breaks, start, used = [], 0, 0
     for place, character in enumerate(line):
         cells = cell_len(character)

@@ -58,7 +58,7 @@ class Mention:
 
 @dataclass(slots=True)
 class Carried:
-    """What goes along with a message, and the sentences that tell the person so."""
+    """Attachments of a message, and the sentences that tell the person so."""
 
     quotes: list[Quote] = field(default_factory=list)
     files: list[Attachment] = field(default_factory=list)
@@ -90,7 +90,7 @@ def mentions(text: str, folder: Path, pasted: Set[str] = frozenset()) -> Iterato
 def gather(
     text: str, folder: Path, decode: Decode, pasted: Set[str] = frozenset()
 ) -> "tuple[Carried, list[tuple[Mention, str]]]":
-    """What a text names: the texts that stand in the message, and files to be kept, with their types.
+    """Return the attachments that a text names: texts in the message, and files to be kept, with their types.
 
     Blocks; for use in a thread. Raises MentionError; then nothing is to be sent.
     """
@@ -124,7 +124,7 @@ def gather(
 async def carry(
     text: str, folder: Path, decode: Decode, media: Media | None, pasted: Set[str] = frozenset()
 ) -> Carried:
-    """What goes along with a text that was typed. Raises MentionError, StoreError; then nothing is to be sent."""
+    """Collect the attachments of a typed text. Raises MentionError, StoreError; then nothing is to be sent."""
     carried, to_keep = await asyncio.to_thread(gather, text, folder, decode, pasted)
     for mention, mime in to_keep:
         if media is None:

@@ -24,7 +24,7 @@ SCRIPT = "script"
 
 
 def at(session: str) -> Address:
-    """Where the conversation of this name happens."""
+    """Return the address of the conversation of this name."""
     return Address(NAME, session)
 
 
@@ -38,7 +38,7 @@ def words(
     files: Sequence[Attachment] = (),
     here: str = "",
 ) -> InboundMessage:
-    """What they say there; `answers` is the question whose button they chose, its value is the text.
+    """Return typed words as an InboundMessage; `answers` is the question whose button was chosen, its value the text.
 
     `quotes` and `files` go along; `here` is the folder that they opened for the conversation.
     """

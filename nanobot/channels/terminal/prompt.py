@@ -81,7 +81,7 @@ class LineCompleter(Completer):
         self._folder = folder
 
     def wants(self, document: Document) -> bool:
-        """Whether something is offered while this is typed, without being asked for."""
+        """True if something is offered while this is typed, without being asked for."""
         text = document.text_before_cursor
         return text.startswith(("/", "／")) or _AT.search(text) is not None
 
@@ -106,7 +106,7 @@ class LineCompleter(Completer):
                 yield Completion(name, -len(typed))
 
     def _files(self, typed: str, *, quoted: bool) -> Iterator[Completion]:
-        """Those that go on from what was typed; a folder ends in a slash."""
+        """Return the files that complete the typed text; a folder ends in a slash."""
         path = re.sub(r"\\(.)", r"\1", typed.removeprefix('"')) if quoted else typed
         above, begun = os.path.split(path)
         for name in _entries(self._folder / Path(above).expanduser(), begun)[:MOST_OFFERED]:
@@ -164,7 +164,7 @@ class PromptLine:
             keyboard.stdin_reader = PasteReader(keyboard.fileno(), encoding=keyboard.stdin.encoding)
 
     async def read(self, line: str | Document = "") -> str:
-        """What is typed next, starting from this line.
+        """Read the next line, starting from this text.
 
         Raises Interrupted at Ctrl-C, Pressed at a key that leaves the line as it is, EOFError at the end.
         """
@@ -254,7 +254,7 @@ class PromptLine:
 
 
 def _line_keys(prompt: PromptLine) -> KeyBindings:
-    """What Enter, a ! and an editor do with the line."""
+    """Return the key bindings for Enter, ! and the editor."""
     keys = KeyBindings()
     typing = has_focus("DEFAULT_BUFFER")
 
@@ -288,7 +288,7 @@ def _line_keys(prompt: PromptLine) -> KeyBindings:
 
 
 def _other_keys(prompt: PromptLine) -> KeyBindings:
-    """What stops, and what shows more."""
+    """Return the key bindings that stop, and that show more."""
     keys = KeyBindings()
     typing = has_focus("DEFAULT_BUFFER")
 
@@ -311,7 +311,7 @@ def _other_keys(prompt: PromptLine) -> KeyBindings:
 
 
 def _entries(folder: Path, begun: str) -> Sequence[str]:
-    """What lies in a folder and begins like this; what is hidden only if that is asked for."""
+    """Return the entries of a folder that begin like this; hidden ones only on request."""
     try:
         with os.scandir(folder) as entries:
             found = [
@@ -364,7 +364,7 @@ class _History(FileHistory):
 
 
 def _number(path: Path) -> int:
-    """What tells a file from another one of its name."""
+    """Return the number that tells a file from another one of its name."""
     try:
         return path.stat().st_ino
     except OSError:
@@ -372,7 +372,7 @@ def _number(path: Path) -> int:
 
 
 def _kept_marks(path: Path) -> Mapping[str, Set[str]]:
-    """What is noted above each line of the history."""
+    """Return the notes above each line of the history."""
     kept, marked, line = dict[str, Set[str]](), set[str](), list[str]()
     for text in [*path.read_text(encoding="utf-8", errors="replace").split("\n"), ""]:
         if text.startswith("+"):
@@ -387,7 +387,7 @@ def _kept_marks(path: Path) -> Mapping[str, Set[str]]:
 
 
 def _history(path: Path, marks: dict[str, Set[str]]) -> History:
-    """What was typed before. A home that cannot be written costs the history, not the conversation."""
+    """Return the history of typed lines. A home that cannot be written costs the history, not the conversation."""
     try:
         path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         path.touch(mode=PRIVATE_FILE)
@@ -398,7 +398,7 @@ def _history(path: Path, marks: dict[str, Set[str]]) -> History:
 
 
 def _output() -> Output | None:
-    """Where the prompt is drawn, if not on stdout: the answers may go to a file."""
+    """Return the output to draw the prompt on, if not stdout: the answers may go to a file."""
     return create_output(stdout=sys.stderr) if sys.stderr.isatty() and not sys.stdout.isatty() else None
 
 

@@ -108,7 +108,7 @@ class Terminal:
         await self._print(self._dialogue.progress(progress))
 
     async def _go_to(self, address: Address) -> None:
-        """What is typed from now on is said in another conversation."""
+        """Continue in another conversation."""
         self._address, self._answer = address, ""
         self._outputs.clear()
         self._dialogue = Dialogue(address, self._language)
@@ -144,7 +144,7 @@ class Terminal:
         return ""
 
     async def _did_here(self, text: str) -> bool:
-        """Whether it was a command that only a terminal can carry out, and is done."""
+        """True if it was a command that only a terminal can carry out, and is done."""
         command, *rest = text.casefold().split() or [""]
         if command in _COPY:
             await self._copy(only_code=rest[:1] == ["code"])
@@ -153,7 +153,7 @@ class Terminal:
         return command in (*_COPY, *_OUTPUT)
 
     async def _next(self, line: str | Document, publish: Publish) -> str | None:
-        """What is typed next. None at Ctrl-D, a word of farewell, or a second Ctrl-C; the first one stops what runs."""
+        """Return the next line. None at Ctrl-D, a farewell, or a second Ctrl-C; the first one stops the turn."""
         warned = False
         while True:
             try:
@@ -221,7 +221,10 @@ class Terminal:
         return text
 
     async def _inbound(self, text: str) -> InboundMessage:
-        """What is said, with the files that it names and what commands printed. Raises MentionError, StoreError."""
+        """Return the typed message, with the files that it names and the output of commands.
+
+        Raises MentionError, StoreError.
+        """
         if choice := self._dialogue.choose(text):
             question, value = choice
             return words(self._address, value, answers=question, here=self._machine.opened)
@@ -239,7 +242,7 @@ class Terminal:
         return replace(said, model=self._model)
 
     def _preview(self) -> Sequence[str]:
-        """What is coming, while it is not complete enough to be printed."""
+        """Show the part of the answer that is not complete enough to be printed."""
         if not self._dialogue.is_busy or self._dialogue.held_up():
             return []
         return self._screen.tail(self._dialogue.unfinished, _PREVIEW_LINES) or [self._dialogue.say("busy")]

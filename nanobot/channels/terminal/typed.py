@@ -1,4 +1,4 @@
-"""What was typed in the terminal, kept for the arrow keys, and made to forget."""
+"""History of the lines typed in the terminal, and its erasure."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ class ErasableTyped:
         return path in (self._path, self._path.with_name(f"{self._path.name}{_TEMP}"))
 
     async def find(self, meant: Meant) -> StoreFindings:
-        """What asks to forget it goes, too, but is not counted: it stands there because it is asked."""
+        """Find the lines to erase. The command that asks for it goes, too, but is not counted."""
         return await asyncio.to_thread(self._find, meant)
 
     async def erase(self, meant: Meant) -> None:
@@ -69,7 +69,7 @@ class ErasableTyped:
 
 
 def _asks(entry: str, meant: Meant) -> bool:
-    """Whether it asked to forget something: it may tell what."""
+    """True if it asked to forget something: it may tell what."""
     return meant.of_owner and _typed(entry).lstrip().startswith(_FORGET)
 
 

@@ -36,7 +36,7 @@ def pieces(path: Path) -> Generator[bytes, None, None]:
 
 
 def _from_outside(path: Path) -> Iterator[bytes]:
-    """What `cat` reads; it ends by itself when nobody listens any more."""
+    """Read a file through `cat`, which ends by itself when nobody listens any more."""
     problem = ""
     with subprocess.Popen(["cat", "--", str(path)], stdout=PIPE, stderr=PIPE) as process:  # noqa: S603, S607 - of the system
         if process.stdout and process.stderr:

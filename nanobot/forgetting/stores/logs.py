@@ -92,7 +92,7 @@ def _records(path: Path) -> Iterator[str]:
 
 
 def _names(record: str, key: str) -> bool:
-    """Whether a conversation is named: this one, and no other whose key only begins or ends like it."""
+    """True if a conversation is named: this one, and no other whose key only begins or ends like it."""
     return key in record and re.search(rf"(?<![\w:-]){re.escape(key)}(?![\w-]|\.\w)", record) is not None
 
 

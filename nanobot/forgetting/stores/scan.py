@@ -91,7 +91,7 @@ class Scan:
 
 
 def _is_repository(inside: Sequence[Path]) -> bool:
-    """Whether a folder with these in it is a git directory, in order or damaged."""
+    """True if a folder with these in it is a git directory, in order or damaged."""
     return {"objects", "refs"} <= {path.name for path in inside}
 
 
@@ -118,7 +118,7 @@ def _stands_in(data: bytes, meant: Meant) -> bool:
 
 
 def _in_objects(git_dir: Path, root: Path, meant: Meant) -> bool:
-    """Whether an object of a history holds it, reachable or not, or may: they lie there compressed."""
+    """True if an object of a history holds it, reachable or not, or may: they lie there compressed."""
     if shutil.which("git") is None:
         return False
     from nanobot.memory.versions.git import Repository

@@ -53,7 +53,7 @@ class Changing:
         return message if new == message else new
 
     def reaches(self, message: Message) -> bool:
-        """Whether the next message is in a memory that is reached."""
+        """True if the next message is in a memory that is reached."""
         self._scope = message.scope or self._scope
         return self._meant.reaches(self._scope)
 
@@ -113,7 +113,7 @@ def _calls(calls: Sequence[ToolCall], traces: Traces) -> tuple[ToolCall, ...]:
 
 
 def _hold(extra: Mapping[str, object] | None, traces: Traces) -> bool:
-    """Whether it stands in what an endpoint sent along, which nobody can cut without breaking its signature."""
+    """True if it stands in what an endpoint sent along, which nobody can cut without breaking its signature."""
     return bool(extra) and traces.stand_in(json.dumps(extra, ensure_ascii=False).encode("utf-8", "replace"))
 
 
@@ -129,7 +129,7 @@ IsMeant = Callable[[bytes], bool]
 
 @dataclass(slots=True)
 class LogChanges:
-    """What a first look at a log found: how many lines change, and where messages go, those that stay around them.
+    """Changes that a first pass over a log found: how many lines, and where messages go, those that stay around them.
 
     `stays` counts the messages that do. `before` and `after` lead from the id of a message that goes to its
     neighbours, None if there is none. `gone` are the turns of which nothing stays. `recorded` are the messages that
@@ -145,7 +145,7 @@ class LogChanges:
 
 
 def look(path: Path, change: Change, is_meant: IsMeant) -> LogChanges:
-    """What would change. Raises OSError."""
+    """Return the changes to a log. Raises OSError."""
     found, last = LogChanges(), None
     waiting: list[str] = []
     queued: list[str | None] = []
@@ -203,7 +203,7 @@ def _lines(path: Path) -> Iterator[tuple[bytes, Line | None]]:
 
 
 def _is_bad(raw: bytes, is_meant: IsMeant) -> bool:
-    """Whether a line that is no message goes: the header says no more than the key."""
+    """True if a line that is no message goes: the header says no more than the key."""
     return bool(raw.strip()) and lines.header_key(raw) is None and is_meant(raw)
 
 
@@ -234,7 +234,10 @@ def _window(mark: Window, found: LogChanges) -> Window | None:
 
 
 def lines_without(path: Path, is_meant: IsMeant, *, write: bool) -> int:
-    """How many lines of a small file go, such as of what a crash tore off; they do if `write`. Raises OSError."""
+    """Return the number of lines to remove from a small file, such as a torn end; removes them if `write`.
+
+    Raises OSError.
+    """
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -327,7 +330,7 @@ def _episode(episode: Episode, meant: Meant) -> Episode | None:
 
 
 def _unreadable(meant: Meant) -> Callable[[bytes], bool]:
-    """Whether a line that cannot be read goes; whose it is cannot be told, so that only the owner reaches it."""
+    """True if a line that cannot be read goes; whose it is cannot be told, so that only the owner reaches it."""
     return lambda raw: meant.of_owner and meant.traces.stand_in(raw)
 
 
@@ -386,7 +389,7 @@ class ErasableSessions:
         return StoreFindings(count, [ErasedPiece(key) for key in only_cut], named)
 
     def _changes(self, key: str, path: Path, meant: Meant) -> int:
-        """How many lines of a conversation go, or change."""
+        """Return the number of lines of a conversation that go, or change."""
         if _is_whole(key, path, meant):
             return look(path, lambda _: None, lambda _: True).count or 1
         if not self._concerns(key, path, meant):
@@ -396,7 +399,7 @@ class ErasableSessions:
         return count + lines_without(torn_path(path), is_meant, write=False)
 
     def _concerns(self, key: str, path: Path, meant: Meant) -> bool:
-        """Whether the conversation has to be read line by line."""
+        """True if the conversation has to be read line by line."""
         if key in meant.dropped or key in meant.blanked:
             return True
         if meant.since and meant.hears(key) and _may_hold(path, lambda text: _QUEUED in text):
@@ -416,7 +419,7 @@ class ErasableSessions:
         lines_without(torn_path(path), is_meant, write=True)
 
     def _rest(self, meant: Meant, *, write: bool) -> int:
-        """What lies here and is no conversation of ours: only the owner, whose machine it is, reaches it."""
+        """Return the files that are no conversation of ours: only the owner, whose machine it is, reaches them."""
         if not meant.of_owner or not self._folder.is_dir():
             return 0
         known = {path for _, path in self._files.all()}
@@ -431,7 +434,7 @@ class ErasableSessions:
 
 
 def _is_whole(key: str, path: Path, meant: Meant) -> bool:
-    """Whether nothing stays of a conversation. One in which others speak, too, is never deleted."""
+    """True if nothing stays of a conversation. One in which others speak, too, is never deleted."""
     if key not in meant.sessions or meant.scopes is None:
         return key in meant.sessions
     changing = Changing(meant, key)
@@ -444,7 +447,7 @@ def _as_words(key: str) -> str:
 
 
 def unreadable(key: str, meant: Meant) -> Callable[[bytes], bool]:
-    """Whether a line that cannot be read goes: if it shows it, or cannot be told to be older than what goes."""
+    """True if a line that cannot be read goes: if it shows it, or cannot be told to be older than what goes."""
 
     def is_meant(raw: bytes) -> bool:
         if not meant.hears(key):

@@ -173,7 +173,7 @@ class ErasableState:
         return [key for key in meant.sessions if key in chosen or key in names.values()]
 
     def _damaged(self, meant: Meant) -> Iterator[Path]:
-        """What could not be read, and cannot be searched by what it means: it goes as a whole."""
+        """Return the unreadable state files: their meaning cannot be searched, so that they go as a whole."""
         for path in self._folder.glob(f"*{_DAMAGED}") if meant.of_owner else ():
             data = path.read_bytes()
             if meant.traces.stand_in(data) or any(key.encode() in data for key in meant.sessions):
@@ -253,7 +253,7 @@ def copied_name(name: str) -> str:
 
 
 def is_copy_of_ours(inside: PurePosixPath, ours: Sequence[str]) -> bool:
-    """Whether a file at the workspace's root is what an editor left beside one of these."""
+    """True if a file at the workspace's root is what an editor left beside one of these."""
     original = copied_name(inside.name)
     return len(inside.parts) == 1 and original != inside.name and original in (*VERSIONED_FILES, *ours)
 

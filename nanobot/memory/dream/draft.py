@@ -110,7 +110,7 @@ class Draft:
         return frozenset(first for first, last in self.replaced.get(path, {}).items() if last in there)
 
     def edits(self) -> Mapping[str, Edit]:
-        """What is to be committed."""
+        """Edits to commit."""
         return {path: Edit(_bytes(self.before.get(path)), _bytes(text)) for path, text in self.texts.items()}
 
     def _unlocked(self, path: str) -> str:
@@ -168,7 +168,7 @@ def apply(proposal: Proposal, draft: Draft, day: date) -> DraftChange:
 
 
 def known(draft: Draft, fact: str, *, but: str = "") -> tuple[str, str] | None:
-    """Where a fact stands already, path and line, if only in a slightly other form; `but` is not looked at."""
+    """Return the path and line at which a fact stands already, if only in another form; `but` is not looked at."""
     for path in draft.paths:
         for _, line in facts_of(draft.text(path)):
             if compared(line) != compared(but) and is_same(line, fact):
@@ -177,8 +177,9 @@ def known(draft: Draft, fact: str, *, but: str = "") -> tuple[str, str] | None:
 
 
 def is_same(one: str, other: str) -> bool:
-    """Whether two lines say the same in the same words, whoever is told to have said it; small words do not count,
-    unless they negate.
+    """True if two lines say the same in the same words, whoever is told to have said it.
+
+    Small words do not count, unless they negate.
     """
     if compared(one) == compared(other):
         return True
@@ -311,7 +312,7 @@ def _summary(proposal: Proposal) -> str:
 
 
 def _brought(proposal: Proposal, olds: Sequence[str]) -> list[str]:
-    """What a note says now and none of these said."""
+    """Return the lines that a note has now and none of these texts had."""
     before = {line.strip() for old in olds for line in old.splitlines()}
     lines = [line.strip() for line in body_of(proposal.text).splitlines()]
     return [line for line in lines if line and line not in before]

@@ -35,7 +35,7 @@ Reading = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Mind:
-    """Which model dreams, and when it may be asked; `next_at`: when a schedule runs the next dream."""
+    """Model of Dream, and when it may be asked; `next_at`: time of the next scheduled dream."""
 
     model: Callable[[], tuple[LLM, TokenEstimator]]
     slot: Slot
@@ -105,12 +105,12 @@ class Dream:
 
     @property
     def is_running(self) -> bool:
-        """Whether memory is being changed right now."""
+        """True if memory is being changed right now."""
         return self._one_at_a_time.locked()
 
     @property
     def is_one_by_one(self) -> bool:
-        """Whether nobody can be answered while its model dreams."""
+        """True if nobody can be answered while its model dreams."""
         return self._mind.model()[0].info.one_by_one
 
     async def run_by_itself(self) -> None:
@@ -122,14 +122,14 @@ class Dream:
             log.warning("dream: %s", error)
 
     async def due(self) -> bool:
-        """Whether a run by itself would do something now. Raises StoreError and VersionError."""
+        """True if a run by itself would do something now. Raises StoreError and VersionError."""
         diary = await self._diary()
         is_new = await self._stores.episodes.last() > await self._cursor()
         is_any = is_new or bool(diary.given_up(self._mind.name))
         return is_any and not diary.is_waiting and not diary.had_enough
 
     async def status(self, scope: Scope | None = None) -> DreamStatus:
-        """How it is doing; only episodes of a scope are counted, if one is named. Raises StoreError."""
+        """Return the state of Dream; only episodes of a scope are counted, if one is named. Raises StoreError."""
         book, episodes = self._stores.book, self._stores.episodes
         cursor = await book.cursor()
         waiting = max(0, await episodes.last() - cursor)

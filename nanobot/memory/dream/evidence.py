@@ -35,7 +35,7 @@ _NOBODY = ""
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """What a person whose memory this is said by themselves: every name that it goes by, and when (RFC 3339)."""
+    """Words of a person whose memory this is: the names of the message, its time (RFC 3339), the text."""
 
     names: frozenset[str]
     at: str
@@ -92,7 +92,7 @@ class _Told:
         return self._evidence([f"episode:{self.episode.cursor}"], texts, self.messages, least(*origins))
 
     def fact(self, fact: Fact) -> Evidence:
-        """What a fact rests on; the whole episode if its messages are not there."""
+        """Return the evidence of a fact; the whole episode if its messages are missing."""
         messages = [one for one in self.messages if one.id in fact.messages or self._full(one.id) in fact.messages]
         if not messages or len(messages) < len(set(fact.messages)):
             whole = self.whole
@@ -188,25 +188,25 @@ def together(all_of: Sequence[Evidence]) -> Evidence:
 
 
 def _people(scope: Scope) -> Sequence[Origin]:
-    """Whose memory it is."""
+    """Return the origins of the people whose memory it is."""
     return (Origin.OWNER,) if scope.is_owner else (Origin.OWNER, Origin.PERSON)
 
 
 def _own_words(messages: Iterable[Message], scope: Scope) -> Iterator[str]:
-    """What people whose memory it is wrote themselves."""
+    """Return the own words of the people whose memory it is."""
     by_people = (one for one in messages if one.role == "user" and _speaker(one) in _people(scope))
     yield from filter(None, (own_part(message.content or "") for message in by_people))
 
 
 def _of_member(message: Message, scope: Scope) -> Iterator[tuple[str, str]]:
-    """Who said what in a group, if it is no owner."""
+    """Return speaker and words of a member in a group; nothing for owners."""
     if scope.is_group and message.role == "user" and _speaker(message) is Origin.PERSON:
         for words in _own_words([message], scope):
             yield as_name(message.sender.name) if message.sender else _NOBODY, words
 
 
 def _others(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
-    """Who said what in these messages beside those who wrote them."""
+    """Return speaker and words of others in these messages."""
     for message in messages:
         content = message.content or ""
         if message.role == "tool":
@@ -277,7 +277,7 @@ def worded(proposal: Proposal, change: DraftChange, evidence: Evidence | None) -
 
 @dataclass(frozen=True)
 class _Grounds:
-    """What a change may rest on. `others` is what may be told as theirs, where `may_quote`."""
+    """Grounds of a change. `others` is what may be told as theirs, where `may_quote`."""
 
     said: str
     evidence: Evidence | None
@@ -301,13 +301,13 @@ class _Grounds:
         raise RefusedOperation("unsupported", f"What it rests on does not say: {text[:80]!r}. Leave it out.")
 
     def speak_for(self, text: str) -> bool:
-        """Whether own words say so. Across languages that cannot be told: then there must be nothing but such words."""
+        """True if own words say so. Across languages that cannot be told: then there must be nothing but such words."""
         if speaks_for(self.said, text, self.evidence.names if self.evidence else ()):
             return True
         return bool(self.evidence and self.evidence.is_pure and _is_translated(text, self.evidence.own_words))
 
     def may_head(self, title: str, change: DraftChange) -> bool:
-        """Whether this may be a heading: a word, or what was said, or there already."""
+        """True if this may be a heading: a word, or what was said, or there already."""
         before = change.draft.before.get(change.operation.file, "")
         is_there = any(line.lstrip("# ").strip() == title for line in before.splitlines() if line.startswith("#"))
         return is_there or _is_label(title) or is_plain_title(title) or self.speak_for(title)
@@ -336,7 +336,7 @@ def _grounds(change: DraftChange, evidence: Evidence | None) -> _Grounds:
 
 
 def _own_lines(texts: Iterable[str]) -> Iterator[str]:
-    """What notes say themselves, without what they tell of others."""
+    """Return the lines of notes, without those that tell of others."""
     yield from (line for text in texts for _, line in facts_of(text) if not is_told_of_others(line))
 
 
@@ -365,7 +365,7 @@ def _note_line(line: str, change: DraftChange, grounds: _Grounds) -> str:
 
 
 def _summary(lines: Iterable[str]) -> str:
-    """What a note is about if the model's words for it are not borne out: what somebody whose it is said first."""
+    """Return the summary of a note from its first own line, for a model's summary without support."""
     own = (line.strip(" -*#") for line in lines if line.strip() and not line.lstrip().startswith("#"))
     first = next((line for line in own if not is_told_of_others(line)), "")
     if first:
@@ -379,13 +379,13 @@ def _kind(kind: str) -> str:
 
 
 def _is_label(text: str) -> bool:
-    """Whether it names something, and says nothing: one word."""
+    """True if it names something, and says nothing: one word."""
     words = _LABEL.findall(text)
     return len(words) <= 1 and len(_HAN.findall(text)) <= _LONGEST_HAN_LABEL
 
 
 def _is_translated(text: str, said: str) -> bool:
-    """Whether two texts are evidently of different languages: not a word but names is in both."""
+    """True if two texts are evidently of different languages: not a word but names is in both."""
     mine, other = _script(text), _script(said)
     if mine != other or mine != "LATIN":
         return bool(mine and other) and mine != other
@@ -402,6 +402,6 @@ def _script(text: str) -> str:
 
 
 def _is_english(text: str) -> bool:
-    """Whether many of its words are those of which English is full."""
+    """True if many of its words are those of which English is full."""
     words = words_of(text)
     return sum(is_stop(word) for word in words) >= _SMALL * len(words)

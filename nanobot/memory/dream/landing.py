@@ -36,7 +36,7 @@ LEAST_TOKENS = 6000
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Where everything is that Dream reads and writes."""
+    """Stores that Dream reads and writes."""
 
     episodes: Episodes
     sessions: SessionStore
@@ -71,7 +71,7 @@ class Batch:
 
     @property
     def is_again(self) -> bool:
-        """Whether it was given up before."""
+        """True if it was given up before."""
         return self.last <= self.taken_in
 
     @property
@@ -144,7 +144,7 @@ _VERBS = {
 
 @dataclass
 class Landed:
-    """What came of it; `version` is "" if there was nothing to commit, or no history to commit to.
+    """Result of landing; `version` is "" if there was nothing to commit, or no history to commit to.
 
     `staged` waits for an owner's yes.
     """
@@ -158,7 +158,7 @@ class Landed:
 
 @dataclass
 class _Whole:
-    """What all scopes together come to."""
+    """Edits and changes of all scopes together."""
 
     edits: dict[str, Edit] = field(default_factory=dict)
     changes: list[ReportedChange] = field(default_factory=list)
@@ -181,7 +181,7 @@ class Land:
         self._ages: dict[Scope, Ages] = {}
 
     async def commit_hand_edits(self) -> None:
-        """What people changed is theirs. Raises VersionError."""
+        """Commit the hand edits as people's own. Raises VersionError."""
         self._skipped |= (await self._versions.commit_hand_edits()).skipped.keys()
 
     async def open(self, scope: Scope) -> tuple[Draft, Collection[tombstones.Tombstone], Ages]:
@@ -196,7 +196,7 @@ class Land:
     def gate(
         self, scope: Scope, batch: Batch, buried: Collection[tombstones.Tombstone], ages: Ages
     ) -> ProposalValidator:
-        """Who decides what gets in."""
+        """Return the validator of a scope."""
         return ProposalValidator(batch.witnesses[scope], buried, ages, self._limits, self._clock.now())
 
     async def put_down(self, batch: Batch, wished: Mapping[Scope, Sequence[Proposal]]) -> Landed:
@@ -283,7 +283,7 @@ def _changes(proposal: Proposal) -> set[str]:
 
 
 def _proposed(scope: Scope, edits: Mapping[str, Edit], admitted: Sequence[ValidatedDraft]) -> ProposedChange:
-    """What is to be asked, with the words that it rests on."""
+    """Return the proposal to ask about, with its evidence."""
     evidence = [one.evidence for one in admitted if one.evidence]
     said = "\n".join(dict.fromkeys(one.own_words for one in evidence))
     language = language_of(said)

@@ -45,7 +45,7 @@ EPISODES_SHARE = 2
 
 @dataclass(frozen=True)
 class Scene:
-    """What one scope's request is made of."""
+    """Input of one scope's request."""
 
     draft: Draft
     episodes: Sequence[Episode]
@@ -216,7 +216,7 @@ class OutOfRoomError(Exception):
 
 
 class Purse:
-    """What one run may still spend."""
+    """Budget of one run."""
 
     def __init__(self, limits: DreamLimits, clock: Clock) -> None:
         self._limits = limits
@@ -226,7 +226,7 @@ class Purse:
         self._tokens = 0
 
     def has(self, calls: int) -> bool:
-        """Whether so many more calls may be made."""
+        """True if so many more calls may be made."""
         is_over = self._tokens >= self._limits.tokens or self._clock.monotonic() >= self._until
         return self._steps + calls <= self._limits.steps and not is_over
 
@@ -250,7 +250,7 @@ class Model:
         return self._purse.has(1)
 
     def room(self, tokens: int) -> int:
-        """How much data can be asked about, if one question and what is told about its answer may cost so much."""
+        """Return the tokens of data that fit, with one question and its correction within the budget."""
         info = self._llm.info
         return max(500, min(info.context_window - info.max_output - 2 * self.size(prompt("dream")), tokens // 2))
 
@@ -281,7 +281,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What was not carried out; `file` is as the model named it."""
+    """Proposal that was dropped; `file` is as the model named it."""
 
     kind: RefusalKind
     file: str = ""
@@ -289,7 +289,7 @@ class Dropped:
 
 @dataclass
 class ModelAnswer:
-    """What came of asking about one scope."""
+    """Result of asking about one scope."""
 
     draft: Draft
     admitted: list[Proposal] = field(default_factory=list)

@@ -43,7 +43,7 @@ class RefusedOperation(Exception):  # noqa: N818  an outcome, told to the model 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DreamLimits:
-    """What the configuration says, and what keeps single steps in bounds.
+    """Limits of Dream: the configured ones, and those of single steps.
 
     `steps` and `tokens` are model calls and tokens of one run, `seconds` how long it may ask; `runs_per_day` counts
     those that ask a model. `max_removed` is the share of a file that one run may remove. `batch` is in episodes,
@@ -132,7 +132,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class ParsedAnswer:
-    """What could be read of an answer: the proposals, and what is wrong with those that are none."""
+    """Proposals of an answer, and the faults of rows that are none."""
 
     proposals: Sequence[Proposal]
     malformed: Sequence[str] = ()

@@ -1,4 +1,4 @@
-"""What a dream did, and how Dream is doing, for people."""
+"""Reports of a dream, and of the state of Dream, for people."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -51,7 +51,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DreamReport:
-    """How a run went.
+    """Report of a run.
 
     `episodes` is how many were taken in, `cursor` the last of them; `version` the id of the newest version it made.
     `area` and `kind` say what failed: the model (kinds of LLMError), the history (kinds of VersionError), the disk,
@@ -72,7 +72,7 @@ class DreamReport:
 
     @property
     def goes_on(self) -> bool:
-        """Whether what comes next may be read."""
+        """True if what comes next may be read."""
         return self.outcome in ("changed", "unchanged", "set_aside")
 
     def then(self, later: "DreamReport") -> "DreamReport":
@@ -90,7 +90,7 @@ class DreamReport:
         )
 
     def told(self, language: Language, scope: Scope) -> str:
-        """What a person reads about it: of their own scope only."""
+        """Return the report for a person: of their own scope only."""
         return "\n".join(self._told(language, scope))
 
     def _told(self, language: Language, scope: Scope) -> Iterator[str]:
@@ -141,7 +141,7 @@ def _listed(items: object) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DreamStatus:
-    """How Dream is doing; `waiting` is how many episodes it has not read.
+    """State of Dream; `waiting` is the number of unread episodes.
 
     Before it come summaries: `owed` conversations are not summarised to their end, the last try was `failed_summary`.
     """

@@ -1,4 +1,4 @@
-"""What Dream knows of its own last runs, kept on disk as it changes."""
+"""State of Dream's last runs, kept on disk as it changes."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ _SMALLEST_ROOM = 2  # times that the room of a single episode is halved
 
 
 def not_before(record: DreamRecord) -> datetime | None:
-    """When the next run may begin by itself; None: whenever it likes."""
+    """Return the earliest time of the next run by itself; None if it is not limited."""
     try:
         return datetime.fromisoformat(record.not_before).astimezone()
     except (ValueError, TypeError):  # none, or somebody edited the file
@@ -38,23 +38,23 @@ class Diary:
 
     @property
     def batch(self) -> int:
-        """How many episodes are read at once."""
+        """Number of episodes that are read at once."""
         return max(1, self._limits.batch >> self._record.smaller)
 
     @property
     def halved(self) -> int:
-        """How often the room is halved in which a single episode was still too much."""
+        """Number of times that the room is halved, as a single episode was still too much."""
         return max(0, self._record.smaller - self._alone)
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the last run failed, and no next one is to begin by itself yet."""
+        """True if the last run failed, and no next one is to begin by itself yet."""
         begins = not_before(self._record)
         return begins is not None and self._clock.now() < begins
 
     @property
     def had_enough(self) -> bool:
-        """Whether there were as many runs today as there may be, without this one."""
+        """True if there were as many runs today as there may be, without this one."""
         is_today = self._record.day == self._today
         return is_today and not self._is_counted and self._record.runs >= self._limits.runs_per_day
 

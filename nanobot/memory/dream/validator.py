@@ -116,14 +116,14 @@ def _about(claim: str, undone: Sequence[str]) -> Sequence[str]:
 
 
 def _is_another(claim: str, undone: str) -> bool:
-    """Whether a claim has a name, a number, a date or a negation in the place of one that the undone one has."""
+    """True if a claim has a name, a number, a date or a negation in the place of one that the undone one has."""
     if content_words(undone) <= content_words(claim):
         return False
     return difference(undone, f"{undone}. {claim}") is not None
 
 
 def _says(said: str, claim: str) -> bool:
-    """Whether a sentence says that, be it in other words: it speaks of the same, and nothing in it says otherwise."""
+    """True if a sentence says that, be it in other words: it speaks of the same, and nothing in it says otherwise."""
     bare = without_who(claim)
     if _ASKS.search(said) or difference(_begun(bare), _begun(said), in_passing=True):
         return False
@@ -144,7 +144,7 @@ def _share(claim: str, said: str) -> float:
 
 
 def _sentences(spoken: Iterable[Spoken]) -> Iterator[str]:
-    """What may speak for a claim: each line, and each sentence of it, without a word that only answers."""
+    """Return the pieces that may support a claim: lines and sentences, without a leading yes or no."""
     for one in spoken:
         for line in one.text.split("\n"):
             for part in dict.fromkeys([line, *_SENTENCE.split(line)]):
@@ -205,7 +205,7 @@ class ProposalValidator:
         return self._now.date()
 
     def _evidence(self, proposal: Proposal, draft: Draft) -> Evidence | None:
-        """What a proposal rests on; None for what only tidies up and brings nothing new."""
+        """Return the evidence of a proposal; None for one that only tidies up and brings nothing new."""
         if proposal.evidence or proposal.do in ("add", "replace", "write"):
             return self._witnesses.of(proposal.evidence)
         if proposal.do == "remove":
@@ -247,7 +247,7 @@ class ProposalValidator:
             raise RefusedOperation("share", "That would drop too many notes at once. Keep the others.")
 
     def _check_undone(self, change: DraftChange, evidence: Evidence | None) -> str:
-        """What the commit says if new words bring back what was undone. Raises Refused if there are none."""
+        """Return the remark of the commit if new words bring back an undone claim. Raises Refused if there are none."""
         spoken = evidence.spoken if evidence else ()
         remark = ""
         for undone, claim in _claims(change):

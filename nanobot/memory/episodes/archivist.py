@@ -39,7 +39,7 @@ class Stretch:
 
 
 def scopes_of(stretch: Stretch) -> Sequence[Scope]:
-    """Whose memory each message belongs to: the scope of the user's words in its turn, or of those before it.
+    """Return the scope of each message: that of the user's words in its turn, or of the messages before it.
 
     Lines without one are the owner's in the terminal; elsewhere nobody can tell whose they are, and they belong
     to the chat alone, as those of a group do.
@@ -60,7 +60,7 @@ def scopes_of(stretch: Stretch) -> Sequence[Scope]:
 
 
 def first_piece(messages: Sequence[Message], sizes: Sequence[float], room: float) -> int:
-    """How many messages make the first piece; at least one, and a step of tools is never torn apart.
+    """Return the number of messages in the first piece; at least one, and a step of tools is never torn apart.
 
     It ends with a turn where that leaves at least half of what would fit.
 
@@ -106,7 +106,7 @@ class Summariser:
         self._model_of = model_of
 
     def can(self, session: str) -> bool:
-        """Whether there is a model that understands what is asked; one with the compact profile does not."""
+        """True if there is a model that understands what is asked; one with the compact profile does not."""
         return not self._model_of(session)[0].info.compact
 
     def room(self, session: str) -> float:
@@ -166,7 +166,7 @@ class EpisodeDraft:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What one episode is made of."""
+    """Material of one episode."""
 
     session: str
     scope: Scope
@@ -181,7 +181,7 @@ class Archivist:
         self._clock = clock
 
     def can_summarise(self, session: str) -> bool:
-        """Whether there is a model for it."""
+        """True if there is a model for it."""
         return self._summariser.can(session)
 
     async def summarised(self, stretch: Stretch, failures: int, slot: Slot) -> EpisodeDraft:
@@ -227,7 +227,7 @@ class Archivist:
         return _Piece(stretch.session, scope, entries[:count])
 
     def _fitting(self, session: str, scribe: Scribe, message: Message, room: float) -> tuple[TranscriptEntry, float]:
-        """What is written of a message, and its size; a message that is too long by itself loses its middle."""
+        """Return the text of a message, and its size; a message that is too long by itself loses its middle."""
         entry = scribe.entry(message)
         size = self._summariser.size(session, entry)
         if size > room:

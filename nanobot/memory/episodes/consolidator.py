@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 class BackgroundTasks(Protocol):
-    """Where work is done that nobody waits for."""
+    """Background tasks that nobody waits for."""
 
     async def slot(self, model: ModelInfo, ask: Ask) -> Reply:
         """Ask a model: one piece of work at a time, which gives way to people who wait for an answer."""
@@ -39,7 +39,7 @@ class BackgroundTasks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Archiving:
-    """What came of it: the new episodes, how many messages are in them, and whether that is all there was.
+    """Result of archiving: the new episodes, the number of messages in them, and whether that was all.
 
     `failure` is what ended it: the kind of an LLMError, "disk", "turn" (one is at work there), "slow"; "" if nothing.
     """
@@ -50,7 +50,7 @@ class Archiving:
     failure: str = ""
 
     def told(self, language: Language) -> str:
-        """What a person reads who asked for more than this, before what was made of it; "" if nothing is missing."""
+        """Return the sentence about a part that is missing, before the summary; "" if nothing is missing."""
         if self.failure:
             return say("consolidation.failed", language, reason=cause(self.failure, language))
         if not self.is_whole:
@@ -61,7 +61,7 @@ class Archiving:
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """Where the model is asked, and whether it is asked again after a failure."""
+    """Slot of the model, and the policy of retries."""
 
     slot: Slot
     patient: bool = True
@@ -135,7 +135,7 @@ class Consolidator:
         return _age(oldest.at, self._clock.now()) if oldest else None
 
     def setback(self, session: str) -> Setback | None:
-        """What keeps this session from being archived at the moment."""
+        """Return the reason why a session is not archived at the moment."""
         return self._setbacks.of(session)
 
     async def _settle(self, due: Sequence[tuple[str, str | None]]) -> int:
@@ -145,7 +145,7 @@ class Consolidator:
         return count
 
     async def _at_ease(self, session: str, through: str | None) -> Archiving:
-        """When nobody waits for it; not at all while the model is left alone."""
+        """Archive while nobody waits for it; not at all while the model is left alone."""
         if self._setbacks.of(session):
             return Archiving()
         return await self._archive(session, through, _Asking(self._background.slot))
@@ -202,7 +202,7 @@ class Consolidator:
         return await self._archivist.raw(stretch)
 
     async def _still_there(self, session: str, messages: Sequence[Message]) -> bool:
-        """Whether nobody erased any of these meanwhile."""
+        """True if nobody erased any of these meanwhile."""
         left = {message.id for part in await self._sessions.unarchived(session) for message in part}
         return all(message.id in left for message in messages)
 
@@ -219,7 +219,7 @@ class Consolidator:
 
 
 def _due(parts: Sequence[Sequence[Message]], through: str | None) -> Sequence[Sequence[Message]]:
-    """What of these conversations is to be archived."""
+    """Return the part of these conversations that is to be archived."""
     if through == "":
         return parts
     if through is None:

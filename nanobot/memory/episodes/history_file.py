@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class Head(msgspec.Struct):
-    """What tells one episode from another without reading all of it."""
+    """Head of an episode, which identifies it without reading all of it."""
 
     cursor: int
     session: str
@@ -88,7 +88,7 @@ def encode(episode: Episode) -> bytes:
 
 
 def decode(line: bytes) -> Episode:
-    """What a line says; fields that a later version may know are left out. Raises ValueError."""
+    """Decode a line; unknown fields are left out. Raises ValueError."""
     row = _read(_episode, line)
     return Episode(
         cursor=row.cursor,
@@ -105,7 +105,7 @@ def decode(line: bytes) -> Episode:
 
 
 def is_readable(line: bytes) -> bool:
-    """Whether it is an episode."""
+    """True if it is an episode."""
     try:
         decode(line)
     except ValueError:
@@ -217,7 +217,7 @@ class HistoryFile:
         return written
 
     def revise(self, work: Callable[[Path], T]) -> T:
-        """What the work returns, which may put another file in place of this one. No number is given again."""
+        """Run work that may put another file in place of this one, and return its result. No number is given again."""
         self._look()
         if self._highest:
             write_cursor(self._cursor, self._highest)
@@ -382,7 +382,7 @@ class EpisodeStore:
 
 
 async def bad_lines(workspace: Workspace) -> int:
-    """How many lines cannot be read. Raises StoreError."""
+    """Return the number of unreadable lines. Raises StoreError."""
     return await asyncio.to_thread(_bad_lines, workspace.history)
 
 

@@ -1,4 +1,4 @@
-"""What failed of summarising, when it is tried again, and what people are told of it."""
+"""Retries of summaries: failures, the time of the next try, and sentences about them."""
 
 import hashlib
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ def cause(kind: str, language: Language) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Setback:
-    """Why a session is not archived now, and in how many seconds it is tried again."""
+    """Reason why a session is not archived now, and the seconds until the next try."""
 
     kind: LLMErrorKind
     seconds: float
@@ -88,7 +88,7 @@ class SummaryRetries:
         return self._counts.get(session, 0)
 
     def is_enough(self, session: str, error: LLMError) -> bool:
-        """Whether the answers about a session were useless as often as they may be."""
+        """True if the answers about a session were useless as often as they may be."""
         return error.kind not in _OF_THE_MODEL and self._useless.get(session, 0) >= TRIES
 
     async def add(self, session: str, error: LLMError) -> float | None:
@@ -148,7 +148,7 @@ class SummaryRetries:
             self._leave_alone(session, LEFT_ALONE)
 
     def of(self, session: str) -> Setback | None:
-        """Whether nothing is asked for this session now."""
+        """True if nothing is asked for this session now."""
         now = self.clock.monotonic()
         until, name = max((self._until.get(name, now), name) for name in (session, ""))
         return Setback(self._kinds.get(name, "server"), until - now) if until > now else None

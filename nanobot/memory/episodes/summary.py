@@ -1,4 +1,4 @@
-"""What a model made of a piece of conversation, in whatever form it came."""
+"""Parser of a model's summary, in whatever form it came."""
 
 import json
 import re
@@ -59,7 +59,7 @@ class FactRead:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What happened, in a few lines, and the facts in it."""
+    """Summary in a few lines, and the facts in it."""
 
     text: str
     facts: Sequence[FactRead] = ()
@@ -86,13 +86,13 @@ def read_summary(answer: str, about: str) -> Summary | None:
 
 
 def is_supported(text: str, said: str) -> bool:
-    """Whether a text speaks of what was said at all. From Chinese to English and back this cannot be told."""
+    """True if a text speaks of what was said at all. From Chinese to English and back this cannot be told."""
     said = _MARK.sub("", said)
     return _is_chinese(text) != _is_chinese(said) or _is_akin(content_words(text), content_words(said))
 
 
 def _is_akin(some: Collection[str], others: Collection[str]) -> bool:
-    """Whether words of both share more than a few letters, however their language builds forms of a word.
+    """True if words of both share more than a few letters, however their language builds forms of a word.
 
     That is: half of a word begins another (endings that are glued to a stem), or two thirds of it stand in another
     (prefixes, and words made of words).
@@ -119,7 +119,7 @@ def _is_chinese(text: str) -> bool:
 
 
 def _is_summary(text: str, about: str, *, is_listed: bool) -> bool:
-    """Whether a text may stand for a summary.
+    """True if a text may stand for a summary.
 
     What was asked for is never refused: lines that begin with "-" may be about errors, and a single one only says
     what it was about, as does anything that is said of a few words.
@@ -152,7 +152,7 @@ def _fact(text: str, numbers: Iterable[int], category: str, confidence: float) -
 
 
 def _json(text: str) -> object | None:
-    """What a text says if it is a JSON object or list and nothing else."""
+    """Return the JSON object or list that a text is; None if it is anything else."""
     if not text.strip().startswith(("{", "[")):
         return None
     try:

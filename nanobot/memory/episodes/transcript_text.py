@@ -32,7 +32,7 @@ _REMEMBERED = re.compile(r"<\s*(/\s*)?(relevant_memories|context|episodes|memory
 
 @dataclass(frozen=True, slots=True)
 class TranscriptEntry:
-    """What is written of one message."""
+    """Transcript entry of one message."""
 
     message: Message
     text: str
@@ -66,7 +66,7 @@ def numbered(entries: Sequence[TranscriptEntry]) -> str:
 
 
 def plain(entries: Sequence[TranscriptEntry], most: int) -> str:
-    """What people and the model said, with at most so many characters of each."""
+    """Return the transcript of people and model, with at most so many characters of each message."""
     spoken = (entry for entry in entries if entry.message.role != "tool" and _says_something(entry.message))
     return "\n".join(f"- {shortened(entry.text, most)}" for entry in spoken)
 

@@ -50,7 +50,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class NoteChoice:
-    """What the model chose, which may be nothing, and what it cost."""
+    """Choice of the model, which may be empty, and its cost."""
 
     notes: Sequence[Chosen]
     usage: Usage | None
@@ -238,7 +238,7 @@ def _said_before(replay: Sequence[Message]) -> Sequence[str]:
 
 
 def _query(text: str, before: Sequence[str], today: date) -> str:
-    """What is searched for: the message, and what was said before it if it only asks on; "" if it tells nothing."""
+    """Return the search text: the message, with earlier ones if it only asks on; "" if it tells nothing."""
     question = read_question(text, today, (), ())
     words = list(telling(question))
     if len(words) <= 1 and not question.days and text.rstrip().endswith(("?", "？", "吗", "呢")):

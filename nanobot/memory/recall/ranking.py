@@ -99,12 +99,12 @@ Values = list[float]
 
 
 def asks(said: SearchableText) -> bool:
-    """Whether a text ends in a question."""
+    """True if a text ends in a question."""
     return bool(_ASKS.search(said.text))
 
 
 def tells_time(said: SearchableText) -> bool:
-    """Whether a text says when something is."""
+    """True if a text says when something is."""
     return bool(_TIME.search(said.text))
 
 
@@ -137,7 +137,7 @@ class CandidatePage:
         self._holding.update((word, found[word]) for word in wanted)
 
     def holding(self, word: str) -> Mapping[int, int]:
-        """How often the word stands where it stands, by place."""
+        """Return the number of times that the word occurs, by place."""
         return self._holding[word]
 
     def beside(self, values: Values, offset: int) -> Values:
@@ -179,7 +179,7 @@ _MONTHS = 100  # days; a longer stretch ("in 2022") tells little
 
 
 class TermWeights:
-    """How telling words are in an index."""
+    """Weights of words in an index: the rarer, the more telling."""
 
     def __init__(self, extent: Extent, counts: Callable[[Sequence[str]], Mapping[str, int]]) -> None:
         self._texts, self._look_up = extent.texts, counts
@@ -203,7 +203,7 @@ class TermWeights:
 
     @property
     def texts(self) -> int:
-        """How many texts there are."""
+        """Number of texts."""
         return self._texts
 
     @property
@@ -212,7 +212,7 @@ class TermWeights:
         return math.log(1 + self._texts)
 
     def bm25(self, page: CandidatePage, words: Mapping[str, float]) -> Values:
-        """How well each text matches these words, each with its weight."""
+        """Return the BM25 score of each text for these words, each with its weight."""
         self.know(words)
         page.look_for(words)
         values = [0.0] * len(page.texts)
@@ -228,7 +228,7 @@ class TermWeights:
 def lexical(
     page: CandidatePage, question: RecallQuestion, alike: Mapping[str, Sequence[str]], weights: TermWeights
 ) -> dict[str, Values]:
-    """What the words of the question say, in the units of bm25.
+    """Return the lexical score of each text, in the units of BM25.
 
     `alike` holds, for each word of the question, its synonyms.
     """
@@ -253,7 +253,7 @@ def _covered(
     shares: Mapping[int, float],
     weights: TermWeights,
 ) -> Values:
-    """How much of the question a passage covers: all words in one place beat one word many times."""
+    """Return the share of the question that a passage covers: all words in one place beat one word many times."""
     total = [0.0] * len(page.texts)
     everything = 0.0
     for word in question.words:
@@ -300,7 +300,7 @@ def _is_telling(word: str) -> bool:
 
 
 def circumstances(page: CandidatePage, question: RecallQuestion) -> dict[str, Values]:
-    """Who said it, when and how."""
+    """Return the factor of speaker, time and kind of a text."""
     return {
         "speaker": page.each(lambda said: _is_about(said, question)),
         "asks": page.each(asks),
@@ -430,13 +430,13 @@ class Relevance:
 
     @property
     def is_possible(self) -> bool:
-        """Whether any text could be relevant: most messages hold nothing that is telling, and need no search."""
+        """True if any text could be relevant: most messages hold nothing that is telling, and need no search."""
         if not self._words:
             return bool(self._then)
         return self._is_enough(word for word in self._words if self._weights.count(word))
 
     def of(self, page: CandidatePage, place: int) -> bool:
-        """Whether a text, with what stands right beside it, holds enough of what the message speaks of.
+        """True if a text, with what stands right beside it, holds enough of what the message speaks of.
 
         For a message that speaks of nothing but a day in the past, it must be of that day.
         """
@@ -467,7 +467,7 @@ def telling(question: RecallQuestion) -> Iterator[str]:
 
 
 def speaks_of_oneself(text: str) -> bool:
-    """Whether a message is about whoever wrote it, not only for them ("tell me a joke")."""
+    """True if a message is about whoever wrote it, not only for them ("tell me a joke")."""
     return bool(re.search(r"\b(?:i|my|mine|me|myself|we|us|our|ours)\b|我|咱", _SERVICE.sub(" ", text), re.IGNORECASE))
 
 

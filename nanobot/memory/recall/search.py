@@ -34,7 +34,7 @@ _SENTENCES = ("memory.saved", "memory.known")
 
 
 def is_receipt(said: SearchableText) -> bool:
-    """Whether a text only says that something is remembered now; what is remembered is found by itself."""
+    """True if a text only says that something is remembered now; what is remembered is found by itself."""
     return said.role == "assistant" and said.text.startswith(_beginnings())
 
 
@@ -76,7 +76,7 @@ def speaking_of(
 
 
 def _names(said: SearchableText, days: Sequence[Days]) -> bool:
-    """Whether a text names one of the days; a day of every year, such as a birthday, in whatever year."""
+    """True if a text names one of the days; a day of every year, such as a birthday, in whatever year."""
     if not said.day:
         return False
     named = [one for one in days_in(said.text, date.fromordinal(said.day)) if one.length <= _LONGEST]
@@ -192,7 +192,7 @@ class LocalRecall:
         return _Ranked(page, values, order, {place for place in beside if page.texts[place].key not in near_keys})
 
     def _of_days(self, asked: _Asked, within: Within, k: int, around: int) -> Sequence[Hit]:
-        """What was said then, and if that is little, what speaks of then."""
+        """Return the texts of those days, and if they are few, texts that speak of them."""
         days, about = asked.question.days, asked.question.about
         then = said_on(self._index, days, within, k)
         then = [said for said in then if not about or said.speaker in about]

@@ -177,7 +177,7 @@ class RecallService:
         return Recalled(await self._read(search), self._unread)
 
     async def relevant(self, message: str, authority: Authority, *, k: int) -> Sequence[Hit]:
-        """What is worth knowing when a message is answered; nothing if that cannot be found out in a moment."""
+        """Return the memories worth showing with a message; none if they cannot be found in a moment."""
         if not may_touch(authority, authority.scope):
             return ()
         try:
@@ -192,7 +192,7 @@ class RecallService:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is an index that this keeps."""
+        """True if there is an index that this keeps."""
         return self._recall is not None
 
     async def refresh(self) -> None:

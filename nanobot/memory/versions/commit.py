@@ -77,7 +77,7 @@ def _side_by_side(base: bytes, ours: bytes, theirs: bytes, *, keep_both: bool) -
 
 
 def _are_in_the_way(one: LineChange, other: LineChange, *, keep_both: bool) -> bool:
-    """Whether it cannot be told what both together come to. Changes that only touch can be told."""
+    """True if it cannot be told what both together come to. Changes that only touch can be told."""
     is_at_one_place = one.start == one.stop == other.start == other.stop
     return one != other and (one.overlaps(other) or (is_at_one_place and not keep_both))
 
@@ -209,7 +209,7 @@ class VersionCommitter:
         self._describe = describe
 
     def commit_hand_edits(self) -> HandEdits:
-        """What the files on disk differ from the newest version is what people did. Raises VersionError."""
+        """Commit the difference of the files on disk from the newest version as people's edits. Raises VersionError."""
         branch = self._branch()
         parent = self._repo.commit_id(branch)
         for _ in range(_SETTLING):
@@ -267,7 +267,7 @@ class VersionCommitter:
         return changed
 
     def _with_unseen(self, path: str, file: FileContent | None) -> FileContent | None:
-        """What a person saved, and with it what the newest version had just brought: they have not taken it away.
+        """Merge a person's save with the newest version, which they cannot have seen: they did not remove its lines.
 
         An editor that had read the file before saves it as it was, with what its user did.
         """
@@ -304,7 +304,7 @@ class VersionCommitter:
 
 
 def _is_without(data: bytes, brought: Brought) -> bool:
-    """Whether a text has nothing of what was done to another; who brings the other back as it was means to."""
+    """True if a text has nothing of what was done to another; who brings the other back as it was means to."""
     if data == brought.before:
         return False
     before, after, now = (set(text.splitlines()) for text in (brought.before, brought.after, data))

@@ -75,7 +75,7 @@ _PINNED = (
 
 
 def program() -> str | None:
-    """Where git is, None if this machine has none."""
+    """Return the path of git; None if this machine has none."""
     return shutil.which("git")
 
 
@@ -126,11 +126,11 @@ class Repository:
             self._reader = None
 
     def run(self, *arguments: str, given: bytes = b"", fine: tuple[int, ...] = (0,)) -> bytes:
-        """What the command prints. Raises VersionError unless it ends with one of these codes."""
+        """Run git and return its output. Raises VersionError unless it ends with one of these codes."""
         return self.ask(*arguments, given=given, fine=fine)[1]
 
     def ask(self, *arguments: str, given: bytes = b"", fine: tuple[int, ...] = (0, 1)) -> tuple[int, bytes]:
-        """How the command ends, and what it prints."""
+        """Run git and return its exit code and output."""
         process = self.start(*arguments)
         try:
             output, problem = process.communicate(given, timeout=_PATIENCE)
@@ -201,14 +201,14 @@ class Repository:
         return None if code else output.decode().strip()
 
     def _written(self, name: str) -> str:
-        """What stands in the file of a reference, "" if it has none: asking git costs a process."""
+        """Return the content of a reference file, "" if it has none: asking git costs a process."""
         try:
             return (self.git_dir / name).read_text(encoding="ascii", errors="replace").strip()
         except OSError:
             return ""
 
     def is_ancestor(self, older: str, newer: str) -> bool:
-        """Whether a commit is another, or in its past; False if either is missing."""
+        """True if a commit is another, or in its past; False if either is missing."""
         return self.ask("merge-base", "--is-ancestor", older, newer, fine=(0, 1, 128))[0] == 0
 
 
@@ -234,7 +234,7 @@ def _rows(output: bytes) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _keeps_modes(folder: Path) -> bool:
-    """Whether git can give files a mode there."""
+    """True if git can give files a mode there."""
     try:
         return _tried(folder, folder.stat().st_dev)
     except OSError:  # a disk that is full, or nothing may be written: whatever it is, git meets it and says so
@@ -307,7 +307,7 @@ def _clear(lock: Path, root: Path) -> None:
 
 
 def _git_runs_in(root: Path) -> bool:
-    """Whether a git has its working directory in here. One that cannot be looked at is somebody else's."""
+    """True if a git has its working directory in here. One that cannot be looked at is somebody else's."""
     here = root.resolve()
     for process in _PROCESSES.glob("[0-9]*"):
         with suppress(OSError):

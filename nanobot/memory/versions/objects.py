@@ -26,7 +26,7 @@ PLAIN, EXECUTABLE = "100644", "100755"
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Who made a version, and when."""
+    """Author of a version, and the time."""
 
     author: Author
     at: datetime
@@ -47,7 +47,7 @@ class FileContent:
 
 
 def author_of(email: str) -> Author:
-    """Who made a commit with this address. All that is not ours is a person's."""
+    """Return the author of a commit by its address. Anyone but us is a person."""
     return {EMAIL: "nanobot", _DREAM: "dream"}.get(email, "person")  # type: ignore[return-value]  # get widens literals
 
 
@@ -182,7 +182,7 @@ def show(repo: Repository, version: str) -> tuple[Version, Sequence[FileDiff]]:
 
 
 def diffs(repo: Repository, versions: Sequence[Version]) -> Sequence[Sequence[FileDiff]]:
-    """What each of these did to each file, in their order. Raises VersionError."""
+    """Return the diffs of these versions by file, in their order. Raises VersionError."""
     return [
         [FileDiff(path, *(_content(repo, name) for name in sides)) for path, sides in sorted(changed.items())]
         for changed in _changed(repo, versions)

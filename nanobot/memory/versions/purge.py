@@ -176,7 +176,7 @@ def finish(git_dir: Path, journal: VersionJournal, ids_path: Path) -> None:
 
 
 def renamed(ids_path: Path) -> Mapping[str, str]:
-    """What ids of versions became, over all purges. Raises StoreError."""
+    """Return the new ids of versions over all purges. Raises StoreError."""
     return read_state(ids_path, dict[str, str], {})
 
 
@@ -206,7 +206,7 @@ def _remove(path: Path) -> None:
 
 
 def _steps(repo: Repository, new: Repository) -> list[Step]:
-    """How the files of the newest version change."""
+    """Return the steps that bring the files from the old newest version to the new one."""
     old_tree = {path: name for path, (_, name) in repo.tree("HEAD").items()}
     new_tree = {path: name for path, (_, name) in new.tree("HEAD").items()}
     paths = sorted(path for path in old_tree.keys() | new_tree.keys() if old_tree.get(path) != new_tree.get(path))

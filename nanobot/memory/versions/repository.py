@@ -86,7 +86,7 @@ def _text(path: Path) -> str:
 
 
 def _is_enclosed(root: Path) -> bool:
-    """Whether a folder is in somebody's repository, or is one."""
+    """True if a folder is in somebody's repository, or is one."""
     here = root.resolve()
     return any(os.path.lexists(folder / ".git") for folder in (here, *here.parents))
 
@@ -107,7 +107,7 @@ def _move_aside(inside: Path, aside: Path, root: Path) -> None:
 
 
 def settings(git_dir: Path, workspace: Workspace, filters: Mapping[str, str]) -> str:
-    """What makes `git status` and `git diff` show a person what they changed, and nothing else."""
+    """Return the git settings with which `git status` and `git diff` show people their changes, and nothing else."""
     sections = [_CONFIG.format(work_tree=_quoted(os.path.relpath(workspace.root, git_dir)))]
     for number, command in enumerate(filters.values()):
         sections.append(f'[filter "nanobot{number}"]\n\tclean = {_quoted(command)}\n')
@@ -176,7 +176,7 @@ def mend(repo: Repository, settings: str, furnish: Callable[[], None]) -> None:
 
 
 def is_damaged(repo: Repository) -> bool:
-    """Whether what cannot be made anew is damaged. Takes a while: every object is looked at."""
+    """True if what cannot be made anew is damaged. Takes a while: every object is looked at."""
     try:
         return repo.ask("fsck", "--no-dangling", "--no-progress", "--no-reflogs", fine=(0,))[0] != 0
     except VersionError:
@@ -195,13 +195,13 @@ def _has_main(git_dir: Path) -> bool:
 
 
 def _last_known(git_dir: Path) -> bytes:
-    """Where the branch led to, as git has logged it; b"" if it has not."""
+    """Return the last commit of the branch in git's log; b"" if there is none."""
     fields = _read(git_dir / "logs" / _MAIN).rstrip().rpartition(b"\n")[2].split(b" ", 2)
     return fields[1] if len(fields) > 1 and _ID.fullmatch(fields[1]) else b""
 
 
 def _is_understood(repo: Repository, settings: bytes) -> bool:
-    """Whether they are still ours, and git can read them."""
+    """True if they are still ours, and git can read them."""
     if b"[nanobot]" not in settings:
         return False
     folders = all((repo.git_dir / name).is_dir() for name in ("objects", "refs"))

@@ -46,7 +46,7 @@ class WorktreeState:
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """What a version made of a file, and when (seconds since 1970)."""
+    """Content of a file in a version, and the time (seconds since 1970)."""
 
     before: bytes
     after: bytes
@@ -118,7 +118,7 @@ class WorkTree:
         return is_done
 
     def unseen(self, path: str) -> Brought | None:
-        """What a version did to a file, if that was saved by somebody who cannot have seen it."""
+        """Return the change of a version to a file that somebody saved who cannot have seen it."""
         brought = self._brought.get(path)
         try:
             saved = (self._root / path).lstat().st_mtime
@@ -127,7 +127,7 @@ class WorkTree:
         return brought if brought and saved <= brought.at + UNSEEN else None
 
     def settle(self, paths: Collection[str]) -> bool:
-        """Whether somebody was just saving one of these files; then they are done now: it takes a moment."""
+        """True if somebody was just saving one of these files; then they are done now: it takes a moment."""
         now = time.time()
         for path in paths:
             with suppress(OSError):
@@ -222,12 +222,12 @@ class WorkTree:
 
 
 def beneath(skipped: Mapping[str, str]) -> Callable[[str], bool]:
-    """Whether a path is one of these, or in one: then nothing is known about it, least of all that it is gone."""
+    """True if a path is one of these, or in one: then nothing is known about it, least of all that it is gone."""
     return lambda path: any(path == known or path.startswith(f"{known}/") for known in skipped)
 
 
 def unfit(data: bytes) -> str:
-    """Why such a content is not kept, "" if it is."""
+    """Return the reason why such a content is not kept; "" if it is."""
     if len(data) > MAX_SIZE:
         return "large"
     return "binary" if b"\0" in data[:_BINARY_HEAD] and not data.startswith(_UTF16) else ""

@@ -242,7 +242,7 @@ class Texts:
         self._more_texts = self._more_words = 0
 
     def file(self, path: str) -> File:
-        """What the index knows of a file."""
+        """Return the index entry of a file."""
         row = self._connection.execute(f"SELECT {FILE_FIELDS} FROM file WHERE path = ?", (path,)).fetchone()  # noqa: S608 - no value is in it
         return File(*row) if row else File()
 

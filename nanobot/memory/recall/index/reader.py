@@ -135,7 +135,7 @@ class SqliteRecallIndex:
         return [int(number) for number, name in rows if not within.scopes or name in within.scopes]
 
     def _ranges(self, within: Within) -> Iterator[tuple[int, int]]:
-        """Where the keys begin and end among which FTS5 is to look: it skips what lies outside."""
+        """Return the ranges of keys that FTS5 is to search: it skips all outside."""
         if not within.scopes and (within.first_day is None or within.last_day is None):
             yield 0, 2**63 - 1
             return
@@ -159,7 +159,7 @@ def _said(row: tuple[Any, ...]) -> SearchableText:
 
 
 def _condition(within: Within) -> tuple[str, list[object]]:
-    """What the keys do not say already, as SQL that follows another condition, and its values."""
+    """Return the conditions beyond the keys, as SQL that follows another condition, and their values."""
     parts: list[str] = []
     values: list[object] = []
     for comparison, day in ((">=", within.first_day), ("<=", within.last_day)):

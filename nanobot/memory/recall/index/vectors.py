@@ -72,7 +72,7 @@ class Vectors:
             return False
 
     def near(self, question: str, scopes: Sequence[int], limit: int) -> Near:
-        """What is closest among the texts of these scopes."""
+        """Return the closest texts of these scopes."""
         try:
             return Near() if self._is_broken else self._near(question, scopes, limit)
         except EmbedderError as error:
