@@ -11,7 +11,7 @@ from bench.recall.measure import times
 from bench.recall.scale import append, question, timed_inside
 from bench.recall.talk import synthetic_history
 from nanobot.memory.recall.search import LocalRecall
-from nanobot.ports import Within
+from nanobot.ports import SearchLimits
 from nanobot.workspace import Workspace
 
 _SEARCH, _APPEND = 50.0, 0.5  # ms, the first for a hundred thousand messages
@@ -31,7 +31,7 @@ def _of_size(size: int, runs: int) -> Iterator[Figure]:
         write_sessions(workspace, "history", turns)
         ours = Ours(workspace)
         yield Figure(f"{what}: the index, from nothing", ours.index_seconds, "s")
-        recall, scope = LocalRecall(ours.index), Within(scopes=frozenset({"owner"}))
+        recall, scope = LocalRecall(ours.index), SearchLimits(scopes=frozenset({"owner"}))
         taken = [timed_inside(recall, question(chance, turns), scope) for _ in range(runs * _QUESTIONS)]
         yield Figure.of(f"{what}: a question", taken, "ms")
         yield Figure(f"{what}: a question, 99 of 100", times(taken)[1], "ms", _SEARCH, "in one scope")

@@ -17,7 +17,7 @@ from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.service import written_reader
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
 from nanobot.nlp.words import words_of
-from nanobot.ports import Caller, ModelInfo, Within
+from nanobot.ports import Caller, ModelInfo, SearchLimits
 from nanobot.sessions import lines
 from nanobot.sessions.store import SessionFiles
 from nanobot.store.documents import CachedDocuments, read_frontmatter
@@ -454,7 +454,7 @@ def recalled(workspace: Workspace, scope: Scope) -> str:
     index = SqliteRecallIndex(workspace.recall_index)
     try:
         Indexer(index.database, workspace, words_of, written_reader(read_frontmatter)).sync()
-        words, within = " ".join(CANARIES.values()), Within(scopes=frozenset({scope.name}))
+        words, within = " ".join(CANARIES.values()), SearchLimits(scopes=frozenset({scope.name}))
         return str(LocalRecall(index).search(words, now=FakeClock().now(), k=50, within=within, around=3))
     finally:
         index.close()

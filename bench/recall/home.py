@@ -15,7 +15,7 @@ from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.service import written_reader
 from nanobot.messages import Sender
 from nanobot.nlp.words import words_of
-from nanobot.ports import EVERYWHERE, Embedder, Extent
+from nanobot.ports import EVERYWHERE, Embedder, IndexSize
 from nanobot.sessions import lines
 from nanobot.sessions.store import SessionFiles
 from nanobot.store.documents import read_frontmatter
@@ -81,7 +81,7 @@ class Ours:
         self._recall = LocalRecall(self.index)
 
     @property
-    def extent(self) -> Extent:
+    def extent(self) -> IndexSize:
         return self.index.extent(EVERYWHERE)
 
     def __call__(self, question: str, k: int) -> Found:

@@ -10,7 +10,7 @@ from bench.recall.home import NOW, Ours, write_sessions
 from bench.recall.measure import times
 from bench.recall.talk import synthetic_history
 from nanobot.memory.recall.search import LocalRecall
-from nanobot.ports import Within
+from nanobot.ports import SearchLimits
 from nanobot.sessions import lines
 from nanobot.sessions.store import SessionFiles
 from nanobot.transcript import Message
@@ -30,7 +30,7 @@ def scale(size: int) -> str:
         sample = list(synthetic_history(min(size, 20_000)))
         questions = [question(chance, sample) for _ in range(_QUESTIONS)]
         p50, p99 = times([_timed(ours, question) for question in questions])
-        owner = Within(scopes=frozenset({"owner"}))
+        owner = SearchLimits(scopes=frozenset({"owner"}))
         recall = LocalRecall(ours.index)
         scope = times([timed_inside(recall, question, owner) for question in questions])
         append50, append99 = times([append(ours, workspace, number) for number in range(_APPENDS)])
@@ -60,7 +60,7 @@ def _timed(ours: Ours, question: str) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def timed_inside(recall: LocalRecall, question: str, within: Within) -> float:
+def timed_inside(recall: LocalRecall, question: str, within: SearchLimits) -> float:
     started = time.perf_counter()
     recall.search(question, now=NOW, within=within)
     return (time.perf_counter() - started) * 1000

@@ -293,9 +293,9 @@ def _telegram(says: settings.TelegramConfig, house: ChannelServices) -> "Telegra
 
 def _discord(says: settings.DiscordConfig, house: ChannelServices) -> "DiscordChannel":
     from nanobot.channels.discord.channel import DiscordChannel
-    from nanobot.channels.discord.settings import CatchUp, DiscordMenuCommand, Settings, Surroundings
+    from nanobot.channels.discord.settings import CatchUp, DiscordMenuCommand, DiscordServices, Settings
 
-    around = Surroundings(
+    around = DiscordServices(
         door=house.door,
         media=house.media,
         bookmarks=house.spool,
@@ -327,7 +327,7 @@ PROBE_EVERY = 10.0
 """Seconds after which is tried again whether the disk can be written, if it could not, or is nearly full."""
 
 
-class Watch:
+class GatewayMonitor:
     """State of the gateway for `/status`, `nanobot status` and `GET /health`; its changes, for its terminal."""
 
     def __init__(self, spool: Spool, clock: Clock, language: Language, tell: Tell) -> None:

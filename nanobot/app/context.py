@@ -20,7 +20,7 @@ from nanobot.models.local import LocalModel
 from nanobot.models.openai import OpenAIModel
 from nanobot.nlp.secrets import redact
 from nanobot.ops.logs import Hide, Mask, log_to
-from nanobot.people.people import Configured, People
+from nanobot.people.people import ConfiguredPeople, People
 from nanobot.ports import LLM, Bus, Clock, ModelInfo
 from nanobot.sessions.store import REPLAY_BYTES
 from nanobot.store.state import PeopleFile, StoredSessionModels, locked_state, read_state, write_state
@@ -74,15 +74,15 @@ def pairing_without_gateway(people: People, workspace: Workspace, clock: Clock) 
     return Pairing(people, send)
 
 
-def _configured(config: Config) -> dict[str, Configured]:
+def _configured(config: Config) -> dict[str, ConfiguredPeople]:
     """Return the configured people and groups of each channel."""
     configured = {}
     if telegram := config.telegram:
-        configured["telegram"] = Configured(
+        configured["telegram"] = ConfiguredPeople(
             owners=telegram.owners, members=telegram.members, groups=telegram.groups, store_all=telegram.store_all
         )
     if discord := config.discord:
-        configured["discord"] = Configured(
+        configured["discord"] = ConfiguredPeople(
             owners=discord.owners,
             members=discord.members,
             groups=discord.groups,

@@ -14,13 +14,13 @@ from nanobot.bus.erasable import ErasableSpool, inbound_is_meant
 from nanobot.bus.spool import Spool
 from nanobot.channels.telegram.ids import held_saying
 from nanobot.channels.terminal.person import NAME as TERMINAL
-from nanobot.channels.terminal.typed import ErasableTyped
+from nanobot.channels.terminal.typed import ErasableTypedLines
 from nanobot.commands.forget import Forgetting
 from nanobot.errors import NanobotError, StoreError
 from nanobot.forgetting.memory_files import MemoryErasure
-from nanobot.forgetting.plan import Sources
+from nanobot.forgetting.plan import SearchedStores
 from nanobot.forgetting.request import Person, WhoIs
-from nanobot.forgetting.run import ErasureServices, Forget, Unheard
+from nanobot.forgetting.run import Erasure, ErasureServices, Unheard
 from nanobot.forgetting.stores.files import ErasableFolder, ErasableIndex
 from nanobot.forgetting.stores.journal import JournalFile, QuestionsFile
 from nanobot.forgetting.stores.logs import ErasableLog
@@ -39,9 +39,9 @@ from nanobot.ids import new_id
 from nanobot.memory.markdown import MARKER
 from nanobot.memory.proposals import ErasableProposals
 from nanobot.messages import Address, InboundMessage, OutboundMessage
-from nanobot.nlp.matcher import Shipped
+from nanobot.nlp.matcher import ShippedTexts
 from nanobot.people.people import People
-from nanobot.ports import Bus, Clock, Erasable, Meant
+from nanobot.ports import Bus, Clock, Erasable, ErasurePlan
 from nanobot.schedule.scheduler import SystemClock
 from nanobot.store.template import template_folder
 from nanobot.workspace import Home, Workspace
@@ -76,7 +76,7 @@ def build_forgetting(ground: AppContext, keep: ConversationServices) -> Forgetti
     parts = Parts(ground, keep, cache(lambda: ground.people or build_people(config, space, clock)))
     memory, memories = keep.memory, keep.memories
     transcripts = ErasableSessions(keep.sessions, space)
-    sources = Sources(transcripts, keep.episodes, memory.versions, who_is(parts.people), cache(_shipped))
+    sources = SearchedStores(transcripts, keep.episodes, memory.versions, who_is(parts.people), cache(_shipped))
     remembered = MemoryErasure(memory.versions, memory.shelves, space)
     house = ErasureServices(
         stores=_stores(parts, transcripts, remembered),
@@ -90,7 +90,7 @@ def build_forgetting(ground: AppContext, keep: ConversationServices) -> Forgetti
         clock=clock,
     )
     questions = QuestionsFile(space.forget_questions)
-    return Forgetting(Forget(sources, house), questions, sources.who_is, clock)
+    return Forgetting(Erasure(sources, house), questions, sources.who_is, clock)
 
 
 def who_is(people: Callable[[], People]) -> WhoIs:
@@ -147,7 +147,7 @@ def _stores(parts: Parts, transcripts: ErasableSessions, remembered: MemoryErasu
         ErasableTexts("heartbeat", [space.heartbeat]),
         ErasableProposals(parts.keep.memory.waiting, space.proposals),
         ErasableSpool(space.spool, lambda: _spool(parts), partial(_whose_mark, parts)),
-        ErasableTyped(home.terminal_history),
+        ErasableTypedLines(home.terminal_history),
         ErasableLog(home.log),
         ErasableState(space, parts.keep.models.forget, lambda is_meant: parts.people().forget_names(is_meant)),
         Untouched("settings", lambda: iter([home.config]), lambda path: _is_settings(home, path)),
@@ -187,7 +187,7 @@ async def _still(parts: Parts) -> AsyncIterator[Unheard]:
         yield partial(_unheard, parts)
 
 
-async def _unheard(parts: Parts, meant: Meant, language: Language) -> None:
+async def _unheard(parts: Parts, meant: ErasurePlan, language: Language) -> None:
     """Drop the waiting messages of a conversation: they were counted as kept, and would be written anew."""
     dropped: dict[Address, InboundMessage] = {}
 
@@ -218,7 +218,7 @@ def _scan(parts: Parts) -> Scan:
     return Scan(space, [home.root, space.root], skipped)
 
 
-def _shipped() -> Shipped:
+def _shipped() -> ShippedTexts:
     return shipped_in(template_folder(), MARKER)
 
 

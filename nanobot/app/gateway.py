@@ -12,7 +12,7 @@ import msgspec
 from nanobot import __version__
 from nanobot.aio import first_of
 from nanobot.app.bot import build_bot, shell_handlers
-from nanobot.app.channels import ChannelServices, Tell, Watch, build_posts, build_transcriber
+from nanobot.app.channels import ChannelServices, GatewayMonitor, Tell, build_posts, build_transcriber
 from nanobot.app.context import AppContext, build_people, open_log
 from nanobot.app.forgetting import go_on, keep_on
 from nanobot.app.takeover import taken, tell_of_interruption
@@ -41,7 +41,7 @@ MOST_OF_MESSAGE = 120
 """Characters that are repeated of a message which was set aside."""
 
 
-class Ending:
+class EndRequest:
     """Request to end the gateway: after the running turns, or `at_once`."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Ending:
         self.at_once = asyncio.Event()
 
 
-async def serve(config: Config, home: Home, language: Language, tell: Tell, ending: Ending) -> None:
+async def serve(config: Config, home: Home, language: Language, tell: Tell, ending: EndRequest) -> None:
     """Serve the configured channels until told to end.
 
     `tell` takes lines for whoever started it, in this language. Raises InUseError if another process has the
@@ -76,7 +76,7 @@ class Gateway:
         self._language: Language = language
         self._tell = tell
         config, workspace, clock = ground.config, ground.workspace, ground.clock
-        self._watch = Watch(spool, clock, language, tell)
+        self._watch = GatewayMonitor(spool, clock, language, tell)
         self._people = build_people(config, workspace, clock)
         self._pairing = Pairing(self._people, spool.send)
         self._bot = build_bot(
@@ -101,7 +101,7 @@ class Gateway:
         self._health = self._watch.health = self._supervised_health()
         self._desk = TerminalServer(spool, self._welcome, self._bot.language, self._recover)
 
-    async def run(self, ending: Ending) -> None:
+    async def run(self, ending: EndRequest) -> None:
         """Serve until told to end; then nothing new begins, and what runs has `gateway.drain` seconds to finish."""
         root = self._ground.workspace.root
         self._tell(say("gateway.begins", self._language, version=__version__, workspace=root))
@@ -145,7 +145,7 @@ class Gateway:
         if self._health:
             yield self._health.run()
 
-    async def _end(self, listening: Sequence[asyncio.Task[None]], ending: Ending) -> None:
+    async def _end(self, listening: Sequence[asyncio.Task[None]], ending: EndRequest) -> None:
         """Let what runs finish, within the limit, unless it is to end at once."""
         self._watch.is_stopping = True
         limit = self._ground.config.gateway.drain

@@ -35,7 +35,7 @@ from nanobot.memory.tombstones import FOLDER
 from nanobot.memory.versions.store import GitVersions
 from nanobot.nlp.secrets import refusal
 from nanobot.ops.doctor import Kept
-from nanobot.ports import DreamRecord, ModelInfo, ProposedChange, SummaryFailure, VersionStore, Within
+from nanobot.ports import DreamRecord, ModelInfo, ProposedChange, SearchLimits, SummaryFailure, VersionStore
 from nanobot.schedule.scheduler import SystemClock
 from nanobot.sessions.store import SessionManager
 from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmatter
@@ -100,7 +100,7 @@ _UNSAID = ("directive", "foreign")
 
 
 @dataclass(frozen=True)
-class Looked:
+class HealthFindings:
     """Findings about lines of memory, and the number of lines examined."""
 
     ailments: Sequence[Ailment]
@@ -109,7 +109,7 @@ class Looked:
     scopes: int
 
 
-async def look_at_memory(config: Config) -> Looked:
+async def look_at_memory(config: Config) -> HealthFindings:
     """Everything that is remembered in the configured workspace. Raises StoreError and VersionError."""
     workspace, clock = Workspace(config.workspace), SystemClock()
     versions = GitVersions(workspace, WithoutIndex(), clock, by_hand)
@@ -124,7 +124,7 @@ async def look_at_memory(config: Config) -> Looked:
     own = {path: data for path, data in files.items() if path != workspace.soul.name}  # that is for everybody
     with _searching(workspace, clock.now()) as search:
         seen = list(leaks(_by_scope(own), _prompts(config, workspace, _by_scope(own)), search))
-    return Looked(ailments, seen, sum(len(facts_in(data)) for data in own.values()), len(_by_scope(own)))
+    return HealthFindings(ailments, seen, sum(len(facts_in(data)) for data in own.values()), len(_by_scope(own)))
 
 
 async def _heard(
@@ -213,7 +213,7 @@ def _searching(workspace: Workspace, now: datetime) -> Iterator[Search]:
     index = SqliteRecallIndex(workspace.recall_index)
 
     def search(scope: str, words: str) -> Collection[str]:
-        hits = LocalRecall(index).search(words, now=now, k=_HITS, within=Within(scopes=frozenset({scope})))
+        hits = LocalRecall(index).search(words, now=now, k=_HITS, within=SearchLimits(scopes=frozenset({scope})))
         foreign = (hit.said for hit in hits if scope_of(PurePosixPath(hit.said.file)) != scope)
         return [said.text for said in foreign if said.source in _WRITTEN]
 

@@ -21,14 +21,14 @@ from nanobot.core.commands import Command
 from nanobot.core.lanes import BackgroundSlot, Lanes
 from nanobot.errors import StoreError, ToolError, VersionError
 from nanobot.memory.changes import VersionedWriter, WithoutIndex, by_hand
-from nanobot.memory.dream.dream import Changed, Dream, Mind
-from nanobot.memory.dream.landing import Stores
+from nanobot.memory.dream.dream import Changed, Dream, DreamModelSlot
+from nanobot.memory.dream.landing import DreamStores
 from nanobot.memory.dream.operations import DreamLimits
 from nanobot.memory.episodes.archivist import Archivist, Summariser
 from nanobot.memory.episodes.consolidator import Consolidator
 from nanobot.memory.episodes.history_file import EpisodeStore
 from nanobot.memory.episodes.retries import SummaryRetries
-from nanobot.memory.history import Reverting, Timeline
+from nanobot.memory.history import Revert, Timeline
 from nanobot.memory.proposals import Proposals, WorkspaceFiles
 from nanobot.memory.provenance import MessageLookup, Provenance
 from nanobot.memory.recall.index.indexer import open_recall
@@ -108,18 +108,18 @@ QUIET = 60.0
 
 def build_mind(
     config: Config, models: Models, background: BackgroundSlot, next_at: Callable[[], datetime | None]
-) -> Mind:
+) -> DreamModelSlot:
     """The model of the preset for dreams, or else the top-level one; it is asked in the background's slot."""
     name = config.memory.dream.model
 
     def model() -> tuple[LLM, TokenEstimator]:
         return models.named(name) if name else models.get("")
 
-    return Mind(model, background.slot, next_at)
+    return DreamModelSlot(model, background.slot, next_at)
 
 
 def build_dream(
-    config: Config, clock: Clock, mind: Mind, stores: Stores, shelves: MemoryRegistry, changed: Changed
+    config: Config, clock: Clock, mind: DreamModelSlot, stores: DreamStores, shelves: MemoryRegistry, changed: Changed
 ) -> Dream:
     """`changed` is awaited after each of its versions."""
     keys = config.memory.dream
@@ -259,7 +259,7 @@ def build_memory(
     history = HistoryCommands(
         timeline,
         Provenance(versions, MessageLookup(records.episodes, records.sessions)),
-        Reverting(versions, timeline, keeping, shelves, clock, passage),
+        Revert(versions, timeline, keeping, shelves, clock, passage),
         is_dreaming,
     )
     return MemoryServices(
@@ -345,7 +345,7 @@ def build_keep(ground: AppContext) -> ConversationServices:
     records = Records(sessions, episodes, ground.is_beside)
     memory = build_memory(config, workspace, clock, documents, records, is_dreaming, archive)
     mind = build_mind(config, models, archive.background, next_dream)
-    stores = Stores(episodes, sessions, memory.versions, book, memory.proposals)
+    stores = DreamStores(episodes, sessions, memory.versions, book, memory.proposals)
     dream = build_dream(config, clock, mind, stores, memory.shelves, memories.refresh)
     schedule = build_schedule(config, workspace, clock, archive, dream)
     return ConversationServices(

@@ -16,7 +16,7 @@ from nanobot.app.memory import dream_later
 from nanobot.app.takeover import HAND_OVER, tell_of_interruption
 from nanobot.bus.memory import MemoryBus
 from nanobot.channels.socket.client import LeftAloneError
-from nanobot.channels.socket.server import OwnWire, Send, TerminalServer, TurnShown, Welcome
+from nanobot.channels.socket.server import LocalWire, Send, TerminalServer, TurnShown, Welcome
 from nanobot.commands.admin import Pairing, link_command, pair_command
 from nanobot.config import Config
 from nanobot.core.commands import Command
@@ -56,7 +56,7 @@ class App:
         self._pairing = pairing
         self._patience = patience
         self._is_ending = False  # the machine or the session of its user ends: nobody can wait
-        self._own: OwnWire | None = None
+        self._own: LocalWire | None = None
         self._wanted = asyncio.Event()  # by a gateway, and nothing runs any more
         self._to_show: asyncio.Queue[object] = asyncio.Queue()  # frames for the person here
         self._desk = TerminalServer(None, self._welcome, self.language, self._recover)
@@ -256,7 +256,7 @@ class App:
         menu = list(self.menu(address))
         return Welcome(self.greeting(address), self.is_demo(address), language, menu, models, is_gateway=False)
 
-    async def _deliver(self, own: OwnWire) -> None:
+    async def _deliver(self, own: LocalWire) -> None:
         """Carry what the bot says to whom it concerns, in order; to the person here what concerns nobody else."""
         while True:
             item = await self._bus.outgoing()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nanobot.bus.spool import Spool
 from nanobot.messages import Address, InboundMessage, OutboundMessage
-from nanobot.ports import Alert, ErasedPiece, Meant, StoreFindings
+from nanobot.ports import Alert, ErasedPiece, ErasurePlan, StoreFindings
 
 _COMMAND = "/forget"
 
@@ -31,14 +31,14 @@ class ErasableSpool:
     def owns(self, path: Path) -> bool:
         return path.parent == self._path.parent and path.name.startswith(self._path.name)
 
-    async def find(self, meant: Meant) -> StoreFindings:
+    async def find(self, meant: ErasurePlan) -> StoreFindings:
         if not self._path.exists():
             return StoreFindings()
         async with self._open() as spool:
             count = await spool.count(_counted(meant)) + len(await self._marks(spool, meant))
         return StoreFindings(count, [ErasedPiece(str(self._path))] if count else [])
 
-    async def erase(self, meant: Meant) -> None:
+    async def erase(self, meant: ErasurePlan) -> None:
         if not self._path.exists():
             return
         async with self._open() as spool:
@@ -46,7 +46,7 @@ class ErasableSpool:
                 await (spool.drop(name, message) if message else spool.mark(name, ""))
             await spool.erase(_meant(meant), meant.sessions)
 
-    async def _marks(self, spool: Spool, meant: Meant) -> dict[str, str]:
+    async def _marks(self, spool: Spool, meant: ErasurePlan) -> dict[str, str]:
         """The bookmarks that tell it, each with the id of the message in it; "" for others, which the owner reaches."""
         found: dict[str, str] = {}
         for name, value in (await spool.marks("")).items():
@@ -58,13 +58,13 @@ class ErasableSpool:
         return found
 
 
-def _counted(meant: Meant) -> Callable[[InboundMessage | OutboundMessage | Alert], bool]:
+def _counted(meant: ErasurePlan) -> Callable[[InboundMessage | OutboundMessage | Alert], bool]:
     """Return the count shown to people: without the command that asks, which is erased when it is answered."""
     is_meant = _meant(meant)
     return lambda item: is_meant(item) and not (isinstance(item, InboundMessage) and item.text.startswith(_COMMAND))
 
 
-def _meant(meant: Meant) -> Callable[[InboundMessage | OutboundMessage | Alert], bool]:
+def _meant(meant: ErasurePlan) -> Callable[[InboundMessage | OutboundMessage | Alert], bool]:
     def is_meant(item: InboundMessage | OutboundMessage | Alert) -> bool:
         match item:
             case InboundMessage():
@@ -79,13 +79,13 @@ def _meant(meant: Meant) -> Callable[[InboundMessage | OutboundMessage | Alert],
     return is_meant
 
 
-def _is_heard(address: Address, meant: Meant) -> bool:
+def _is_heard(address: Address, meant: ErasurePlan) -> bool:
     """True if what goes to a chat may be looked at: of one in which nothing is written down yet its scope tells."""
     chat = f"{address.channel}-{address.chat}"
     return meant.hears(address.session_key) or meant.reaches(f"person:{chat}") or meant.reaches(f"group:{chat}")
 
 
-def inbound_is_meant(message: InboundMessage, meant: Meant) -> bool:
+def inbound_is_meant(message: InboundMessage, meant: ErasurePlan) -> bool:
     """True if a message that is not dealt with yet is meant."""
     if not meant.reaches(message.authority.scope.name):
         return False

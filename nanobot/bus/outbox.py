@@ -18,7 +18,7 @@ _PREVIEWS_KEPT = 14 * 86400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingDelivery:
     """A message that waits, for so many more seconds at least."""
 
     message: OutboundMessage
@@ -38,11 +38,11 @@ def add(db: Connection, message: OutboundMessage, at: float) -> bool:
     return cursor.rowcount > 0
 
 
-def waiting(db: Connection, at: float) -> Sequence[Waiting]:
+def waiting(db: Connection, at: float) -> Sequence[WaitingDelivery]:
     """All that is not delivered, in order. A clock that was set back makes nobody wait longer than was asked for."""
     rows = db.execute("SELECT message, postponed_at, postponed_for FROM outbound ORDER BY number").fetchall()
     return [
-        Waiting(decode(raw, OutboundMessage), min(max(since + seconds - at, 0.0), seconds))
+        WaitingDelivery(decode(raw, OutboundMessage), min(max(since + seconds - at, 0.0), seconds))
         for raw, since, seconds in rows
     ]
 

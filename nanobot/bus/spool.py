@@ -396,7 +396,7 @@ class Spool:
         return count
 
 
-def _start(db: Connection, now: datetime) -> Sequence[outbox.Waiting]:
+def _start(db: Connection, now: datetime) -> Sequence[outbox.WaitingDelivery]:
     """Set aside what keeps killing the process; what is to be delivered."""
     _prune(db, now.timestamp())
     inbox.charge(db)

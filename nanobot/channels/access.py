@@ -10,7 +10,7 @@ from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.errors import StoreError
 from nanobot.i18n import say
 from nanobot.messages import Address, OutboundMessage, Sender
-from nanobot.people.people import People, Served, authority_of
+from nanobot.people.people import People, ServedGroup, authority_of
 from nanobot.ports import Clock
 
 log = logging.getLogger(__name__)
@@ -237,7 +237,7 @@ class _Lately:
             del self._done[next(iter(self._done))]
 
 
-def _is_heard(contact: Contact, served: Served) -> bool:
+def _is_heard(contact: Contact, served: ServedGroup) -> bool:
     """True if it is said to the bot. Another bot must name it, else two of them talk for ever."""
     return contact.meant == "mention" if contact.is_bot else contact.meant in _HEARD_BY[served.listening]
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does withou
     from pathlib import Path
 
     from nanobot.app import App
-    from nanobot.channels.socket.client import Joined, SteadyChannel
+    from nanobot.channels.socket.client import JoinedTerminal, SteadyChannel
     from nanobot.channels.terminal.machine import Machine
-    from nanobot.channels.terminal.mentions import Carried
+    from nanobot.channels.terminal.mentions import CarriedFiles
     from nanobot.config import Config
     from nanobot.i18n import Language
     from nanobot.messages import Address
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does withou
     from nanobot.store.lock import InUseError
     from nanobot.workspace import Home
 
-    Talk = Callable[[App | Joined, "_Server"], Awaitable[int]]
+    Talk = Callable[[App | JoinedTerminal, "_Server"], Awaitable[int]]
 
 MOST_PIPED = 1_000_000
 """Bytes that may go along with a question; no model that people use reads more at once."""
@@ -123,10 +123,10 @@ class _Server:
         self._words = words
         self._wire: SocketWire | None = None
         self._tries = 0  # to take the workspace
-        self._bot: App | Joined | None = None  # who serves at the moment
+        self._bot: App | JoinedTerminal | None = None  # who serves at the moment
         self._language: Language = language_here(config.language)  # of this terminal, then of its conversation
 
-    async def open(self, owed: "Sequence[str]" = ()) -> "App | Joined":
+    async def open(self, owed: "Sequence[str]" = ()) -> "App | JoinedTerminal":
         """Raises WorkspaceError if the gateway cannot be talked to."""
         from nanobot.app import build
         from nanobot.ops.socket import NoGatewayError
@@ -136,9 +136,9 @@ class _Server:
         except NoGatewayError:
             return build(self._config, self.home, self._language)
 
-    async def _join(self, owed: "Sequence[str]") -> "Joined":
+    async def _join(self, owed: "Sequence[str]") -> "JoinedTerminal":
         from nanobot import __version__
-        from nanobot.channels.socket.client import Joined
+        from nanobot.channels.socket.client import JoinedTerminal
         from nanobot.channels.socket.server import speaks
         from nanobot.ops.socket import connected
         from nanobot.workspace import Workspace
@@ -146,7 +146,7 @@ class _Server:
         args = [self.address.chat, *self._words, speaks(self._language), *owed]
         wire = await connected(Workspace(self._config.workspace), __version__, "attach", args)
         try:
-            joined = await Joined.join(wire)
+            joined = await JoinedTerminal.join(wire)
         except BaseException:
             await wire.aclose()
             raise
@@ -166,12 +166,12 @@ class _Server:
         if isinstance(self._bot, App):
             self._bot.end()
 
-    async def serve(self, bot: "App | Joined", channel: "Channel", *, once: bool = False) -> None:
+    async def serve(self, bot: "App | JoinedTerminal", channel: "Channel", *, once: bool = False) -> None:
         """Serve the channel until the person leaves, whoever ends meanwhile."""
         from nanobot.channels.socket.client import SteadyChannel
 
         steady = SteadyChannel(channel, is_once=once)
-        following: App | Joined | None = bot
+        following: App | JoinedTerminal | None = bot
         try:
             while following is not None:
                 serving, following = following, None
@@ -180,14 +180,14 @@ class _Server:
         finally:
             await steady.aclose()
 
-    async def _serve_with(self, bot: "App | Joined", steady: "SteadyChannel", *, once: bool) -> bool:
+    async def _serve_with(self, bot: "App | JoinedTerminal", steady: "SteadyChannel", *, once: bool) -> bool:
         """True if the person has left; else whoever served them has ended, or another process was faster."""
         import asyncio
 
-        from nanobot.channels.socket.client import Joined, LeftAloneError
+        from nanobot.channels.socket.client import JoinedTerminal, LeftAloneError
         from nanobot.store.lock import InUseError
 
-        steady.is_durable = isinstance(bot, Joined) and bot.is_gateway
+        steady.is_durable = isinstance(bot, JoinedTerminal) and bot.is_gateway
         self._bot = bot
         try:
             await bot.run(steady, self.address, once=once, owed=steady.owed)
@@ -210,7 +210,7 @@ class _Server:
                 await self._wire.aclose()
                 self._wire = None
 
-    async def _open_again(self, steady: "SteadyChannel", last: "App | Joined") -> "App | Joined | None":
+    async def _open_again(self, steady: "SteadyChannel", last: "App | JoinedTerminal") -> "App | JoinedTerminal | None":
         """Whoever serves next; None if the person has left meanwhile."""
         from nanobot.i18n import say
 
@@ -249,16 +249,16 @@ class _Server:
         return error
 
 
-def _of_gateway(bot: "App | Joined", *, was_one: bool) -> str:
+def _of_gateway(bot: "App | JoinedTerminal", *, was_one: bool) -> str:
     """Return the catalogue key that tells that a gateway serves from now on; "" if none does."""
-    from nanobot.channels.socket.client import Joined
+    from nanobot.channels.socket.client import JoinedTerminal
 
-    if not (isinstance(bot, Joined) and bot.is_gateway):
+    if not (isinstance(bot, JoinedTerminal) and bot.is_gateway):
         return ""
     return "gateway.is_back" if was_one else "gateway.took_over"
 
 
-async def _converse(bot: "App | Joined", server: _Server, *, model: str, machine: "Machine") -> int:
+async def _converse(bot: "App | JoinedTerminal", server: _Server, *, model: str, machine: "Machine") -> int:
     from nanobot.channels.terminal.terminal import Terminal
 
     address = server.address
@@ -320,7 +320,7 @@ def _folder_to_open(args: argparse.Namespace, config: "Config") -> "Path":
 
 
 async def _ask(
-    bot: "App | Joined",
+    bot: "App | JoinedTerminal",
     server: _Server,
     *,
     args: argparse.Namespace,
@@ -346,7 +346,7 @@ async def _ask(
     return 0 if channel.report() else 1
 
 
-async def _carried(bot: "App | Joined", address: "Address", text: str, machine: "Machine") -> "Carried":
+async def _carried(bot: "App | JoinedTerminal", address: "Address", text: str, machine: "Machine") -> "CarriedFiles":
     """The files that a question names. Raises UsageError if one cannot go along."""
     from nanobot.channels.terminal.mentions import MentionError, carry
     from nanobot.i18n import say
@@ -357,7 +357,7 @@ async def _carried(bot: "App | Joined", address: "Address", text: str, machine: 
         raise UsageError(say(f"terminal.{error.sentence}", bot.language(address), **error.values)) from None
 
 
-def _check_model(bot: "App | Joined", name: str) -> None:
+def _check_model(bot: "App | JoinedTerminal", name: str) -> None:
     if name and name not in bot.models:
         raise UsageError(f"There is no model {name!r}; there are: {', '.join(bot.models)}.")
 

@@ -51,10 +51,10 @@ def run(args: argparse.Namespace) -> int:
 async def _serve(config: "Config", home: "Home", language: "Language") -> int:
     import asyncio
 
-    from nanobot.app.gateway import Ending, serve
+    from nanobot.app.gateway import EndRequest, serve
     from nanobot.store.lock import InUseError
 
-    ending, loop, received = Ending(), asyncio.get_running_loop(), list[int]()
+    ending, loop, received = EndRequest(), asyncio.get_running_loop(), list[int]()
 
     def end(number: int) -> None:
         received.append(number)

@@ -7,7 +7,7 @@ from typing import get_args
 
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.commands.memory_shell import SHELL
-from nanobot.core.commands import Call, Command, CommandAnswer
+from nanobot.core.commands import Command, CommandAnswer, CommandCall
 from nanobot.errors import PairingError
 from nanobot.i18n import Language, say
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
@@ -43,7 +43,7 @@ class GatewayLines:
         self._look = look
         self._acknowledge = acknowledge
 
-    async def __call__(self, call: Call) -> Sequence[str]:
+    async def __call__(self, call: CommandCall) -> Sequence[str]:
         if not call.message.authority.scope.is_owner:
             return ()
         state = await self._look(call.message.id)
@@ -53,11 +53,11 @@ class GatewayLines:
         return list(gateway_lines(state, call.language))
 
 
-def asked_at_shell(language: str) -> Call:
+def asked_at_shell(language: str) -> CommandCall:
     """`nanobot status`, typed by whoever owns the machine, who reads this language."""
     owner = Authority(Role.OWNER, Scope.owner(), Origin.OWNER)
     message = InboundMessage(id="", address=SHELL, sender=Sender(""), authority=owner, text="/status")
-    return Call(message, "", "zh" if language == "zh" else "en")
+    return CommandCall(message, "", "zh" if language == "zh" else "en")
 
 
 def gateway_lines(state: GatewayState, language: Language) -> Iterator[str]:
@@ -328,7 +328,7 @@ class Pairing:
 def pair_command(pairing: Pairing) -> Command:
     """/pair: everything where an owner talks to the bot alone; in a group, what concerns the group."""
 
-    async def handle(call: Call) -> CommandAnswer:
+    async def handle(call: CommandCall) -> CommandAnswer:
         message, words = call.message, call.argument.split()
         where = message.address
         by = MACHINE if where.channel == TERMINAL else f"{where.channel}:{message.sender.id}"
@@ -357,7 +357,7 @@ def _who(channel: str, id_: str, name: str = "") -> str:
 def link_command(people: People) -> Command:
     """/link gives a code, /link CODE takes one, /link off takes it back."""
 
-    async def handle(call: Call) -> CommandAnswer:
+    async def handle(call: CommandCall) -> CommandAnswer:
         message = call.message
         if message.authority.scope.is_group:
             return CommandAnswer(call.say("pairing.link_privately"), failed=True)
@@ -369,7 +369,7 @@ def link_command(people: People) -> Command:
     return Command("link", handle, immediate=True, once=True)
 
 
-async def _link(people: People, call: Call, channel: str, user_id: str) -> str:
+async def _link(people: People, call: CommandCall, channel: str, user_id: str) -> str:
     if not call.argument:
         linking = await people.link_code(channel, user_id)
         return call.say("pairing.link_code", code=linking.code, minutes=round(LINK_VALID.total_seconds() / 60))

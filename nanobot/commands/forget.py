@@ -11,7 +11,7 @@ from functools import partial
 
 from nanobot.authority import Role
 from nanobot.commands.session import Lines
-from nanobot.core.commands import Call, Command, CommandAnswer
+from nanobot.core.commands import Command, CommandAnswer, CommandCall
 from nanobot.errors import StoreError, VersionError
 from nanobot.forgetting.request import (
     EVERYBODY,
@@ -24,13 +24,13 @@ from nanobot.forgetting.request import (
     reach_of,
     read_wish,
 )
-from nanobot.forgetting.run import DAMAGED, LOOKING, NO_GIT, ErasureReceipt, Forget, Preview
+from nanobot.forgetting.run import DAMAGED, LOOKING, NO_GIT, Erasure, ErasureReceipt, Preview
 from nanobot.i18n import Language, say
 from nanobot.i18n.consent import consent
 from nanobot.ids import new_id
 from nanobot.messages import Address, Button, InboundMessage, OutboundMessage
-from nanobot.nlp.matcher import Traces, terms_in
-from nanobot.ports import Clock, ErasedPiece, Meant
+from nanobot.nlp.matcher import TextMatcher, terms_in
+from nanobot.ports import Clock, ErasedPiece, ErasurePlan
 from nanobot.ports.erasable import ErasureQuestion, ErasureQuestions, Order
 
 # Questions about forgetting: what says yes to one, how long it is open, and what is answered with it.
@@ -80,7 +80,7 @@ def goes_with(other: ErasureQuestion, question: ErasureQuestion) -> bool:
             return other.by.startswith(f"{question.value} ") or other.value == question.value
         case "session":
             return question.value in (other.where, other.value)
-    return Traces(terms_in(question.value)).name(other.value)
+    return TextMatcher(terms_in(question.value)).name(other.value)
 
 
 # Forgetting in words: what would go, and the receipt.
@@ -158,7 +158,7 @@ class Words:
         if many > len(shown):
             yield f"  - {self.say('more_lines', count=many - len(shown))}"
 
-    def _linked(self, meant: Meant) -> Iterator[str]:
+    def _linked(self, meant: ErasurePlan) -> Iterator[str]:
         """Of somebody who is linked: under which ids all goes, and from which folders."""
         if len(meant.people) > 1:
             folders = sorted(note for note in meant.notes if note.endswith("/"))
@@ -254,7 +254,7 @@ class ForgetAnswer:
 class Forgetting:
     """Keeps what was shown until somebody says yes or it is over."""
 
-    def __init__(self, forget: Forget, questions: ErasureQuestions, who_is: WhoIs, clock: Clock) -> None:
+    def __init__(self, forget: Erasure, questions: ErasureQuestions, who_is: WhoIs, clock: Clock) -> None:
         self._forget = forget
         self._questions = questions
         self.who_is = who_is
@@ -433,7 +433,7 @@ def _asked(question: ErasureQuestion, preview: Preview, asker: ForgetRequester, 
 def forget_command(forgetting: Forgetting, send: Send) -> Command:
     """/forget. `send` says that it takes a moment."""
 
-    async def handle(call: Call) -> CommandAnswer:
+    async def handle(call: CommandCall) -> CommandAnswer:
         authority = call.message.authority
         if authority.scope.is_group and authority.role is not Role.OWNER:
             return CommandAnswer(call.say("forget.owner_only"), failed=True)
@@ -472,7 +472,7 @@ def _by(message: InboundMessage) -> str:
 def forget_lines(forgetting: Forgetting) -> Lines:
     """For /status: whether something is not erased everywhere yet. Owners can do something about it."""
 
-    async def lines(call: Call) -> Sequence[str]:
+    async def lines(call: CommandCall) -> Sequence[str]:
         if not call.message.authority.scope.is_owner:
             return []
         try:
@@ -485,7 +485,7 @@ def forget_lines(forgetting: Forgetting) -> Lines:
     return lines
 
 
-def _told(call: Call, asked: ForgetAnswer) -> CommandAnswer:
+def _told(call: CommandCall, asked: ForgetAnswer) -> CommandAnswer:
     """With what can be pressed, or typed in a word. A yes to much is typed with its number, not pressed."""
     if not asked.token:
         return CommandAnswer(asked.text, failed=asked.failed)
@@ -496,7 +496,7 @@ def _told(call: Call, asked: ForgetAnswer) -> CommandAnswer:
     return CommandAnswer(asked.text, buttons, failed=asked.failed, yes=yes, no=no)
 
 
-def _notice(call: Call, sentence: str) -> OutboundMessage:
+def _notice(call: CommandCall, sentence: str) -> OutboundMessage:
     text = call.say(f"forget.{sentence}")
     return OutboundMessage(id=new_id(), address=call.message.address, text=text, kind="notice")
 

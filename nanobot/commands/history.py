@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from nanobot.authority import Role, Scope
-from nanobot.core.commands import Call, Command, CommandAnswer
+from nanobot.core.commands import Command, CommandAnswer, CommandCall
 from nanobot.errors import VersionError, VersionErrorKind
 from nanobot.i18n import Language, say
 from nanobot.i18n.consent import consent
 from nanobot.memory.changes import ChangeRequest
-from nanobot.memory.history import LATEST, Reverting, RevertReceipt, Timeline, TimelineEntry, is_of
+from nanobot.memory.history import LATEST, Revert, RevertReceipt, Timeline, TimelineEntry, is_of
 from nanobot.memory.provenance import MemoryLine, Provenance, Why
 from nanobot.ports import FileDiff, VersionStore
 
@@ -95,9 +95,7 @@ Result = Why | HistoryChoice | HistoryLog | ShownVersion | RevertReceipt | Histo
 class HistoryCommands:
     """Looks into the history of the asker's own scope, and goes back in it."""
 
-    def __init__(
-        self, timeline: Timeline, provenance: Provenance, reverting: Reverting, is_dreaming: IsDreaming
-    ) -> None:
+    def __init__(self, timeline: Timeline, provenance: Provenance, reverting: Revert, is_dreaming: IsDreaming) -> None:
         self._timeline = timeline
         self._provenance = provenance
         self._reverting = reverting
@@ -153,7 +151,7 @@ def history_commands(
     """All four, as slash commands; `told` puts into words what came of them."""
 
     def command(name: str, action: Action) -> Command:
-        async def handle(call: Call) -> CommandAnswer:
+        async def handle(call: CommandCall) -> CommandAnswer:
             message = call.message
             if action == "restore" and consent(call.argument) is False:
                 return CommandAnswer(call.say("command.left"))
@@ -207,13 +205,13 @@ class HistoryState:
         for path, reason in edits.skipped.items():
             log.info("%s is not in the history of memory: %s", path, reason)
 
-    async def __call__(self, call: Call) -> Sequence[str]:
+    async def __call__(self, call: CommandCall) -> Sequence[str]:
         skipped: Mapping[str, str] = {}
         with suppress(VersionError):
             skipped = (await self._versions.commit_hand_edits()).skipped
         return list(self._lines(call, skipped))
 
-    def _lines(self, call: Call, skipped: Mapping[str, str]) -> Iterator[str]:
+    def _lines(self, call: CommandCall, skipped: Mapping[str, str]) -> Iterator[str]:
         scope, problem = call.message.authority.scope, self._versions.problem
         if problem.startswith(_NO_GIT):
             yield call.say("history.status_none")

@@ -25,7 +25,7 @@ from nanobot.memory.dream.report import told_operation
 from nanobot.memory.facts import bare
 from nanobot.memory.history import RevertReceipt, TimelineEntry, owned
 from nanobot.memory.markdown import without_comments
-from nanobot.memory.provenance import QuotedMessage, Testimony, Why
+from nanobot.memory.provenance import QuotedEvidence, QuotedMessage, Why
 from nanobot.messages import Button
 from nanobot.ports import FileDiff
 from nanobot.text import as_name, as_speaker, cleaned
@@ -94,7 +94,7 @@ def _why(why: Why, asking: HistoryRequester) -> Iterator[str]:
         yield asking.say("rests_on_nothing")
 
 
-def _testimony(testimony: Testimony, asking: HistoryRequester) -> Iterator[str]:
+def _testimony(testimony: QuotedEvidence, asking: HistoryRequester) -> Iterator[str]:
     said = testimony.said
     if said:
         yield asking.say("rests")

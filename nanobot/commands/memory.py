@@ -9,7 +9,7 @@ from typing import Literal
 
 from nanobot.authority import Role, Scope
 from nanobot.commands.session import Lines
-from nanobot.core.commands import Call, Command, CommandAnswer
+from nanobot.core.commands import Command, CommandAnswer, CommandCall
 from nanobot.errors import StoreError
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
@@ -116,13 +116,15 @@ class MemoryView:
     budget: int
     more: Lines | None = None
 
-    async def pages(self, call: Call) -> Sequence[MemoryPage]:
+    async def pages(self, call: CommandCall) -> Sequence[MemoryPage]:
         """All that is remembered in the scope of whoever asks."""
         shelf = self.shelves.of(call.message.authority.scope)
         await shelf.notebook.refresh()
         return pages_of(shelf, self.documents)
 
-    async def shown(self, call: Call, commands: Callable[[Written], str], *, at_shell: bool = False) -> CommandAnswer:
+    async def shown(
+        self, call: CommandCall, commands: Callable[[Written], str], *, at_shell: bool = False
+    ) -> CommandAnswer:
         """Everything, or the page that the argument names.
 
         `commands`: what is typed for what. Who is `at_shell`, or owns the bot and this memory, can reach the files;
@@ -149,7 +151,7 @@ class MemoryView:
 def memory_command(view: MemoryView) -> Command:
     """/memory, and /memory with a name or a number."""
 
-    async def handle(call: Call) -> CommandAnswer:
+    async def handle(call: CommandCall) -> CommandAnswer:
         return await view.shown(call, _slash)
 
     return Command("memory", handle, immediate=True)
@@ -158,7 +160,7 @@ def memory_command(view: MemoryView) -> Command:
 def remember_command(shelves: MemoryRegistry) -> Command:
     """/remember text."""
 
-    async def handle(call: Call) -> CommandAnswer:
+    async def handle(call: CommandCall) -> CommandAnswer:
         message = call.message
         facts = shelves.of(message.authority.scope).facts
         asked = ChangeRequest(
@@ -180,7 +182,7 @@ def _slash(what: Written) -> str:
 
 
 def _all(
-    pages: Sequence[MemoryPage], call: Call, commands: Callable[[Written], str], bold: Bold, *, is_whole: bool
+    pages: Sequence[MemoryPage], call: CommandCall, commands: Callable[[Written], str], bold: Bold, *, is_whole: bool
 ) -> Iterator[str]:
     """The two files, then the notes: by their titles, or whole."""
     told = [page for page in pages if page.text and page.note is None]
@@ -203,7 +205,7 @@ def _all(
 
 
 def _hints(
-    notebook: Notebook, budget: int, call: Call, commands: Callable[[Written], str], *, reaches: bool
+    notebook: Notebook, budget: int, call: CommandCall, commands: Callable[[Written], str], *, reaches: bool
 ) -> Iterator[str]:
     """Return the hints below a memory view. People who cannot reach the files hear nothing of editing them."""
     facts = notebook.section(budget)
@@ -218,7 +220,7 @@ def _hints(
     yield call.say(sentence, folder=notebook.path.parent, **told)
 
 
-def _none(notebook: Notebook, call: Call, commands: Callable[[Written], str], *, reaches: bool) -> str:
+def _none(notebook: Notebook, call: CommandCall, commands: Callable[[Written], str], *, reaches: bool) -> str:
     """Return the sentence that no note has this name; for the owner's other files, where they are."""
     root = notebook.path.parent.parent
     is_mine = reaches and call.message.authority.scope.is_owner
@@ -228,7 +230,7 @@ def _none(notebook: Notebook, call: Call, commands: Callable[[Written], str], *,
     return call.say("memory.no_such_note", name=call.argument, show=commands("show"))
 
 
-def _alone(notebook: Notebook, page: MemoryPage, call: Call, bold: Bold, *, reaches: bool) -> Iterator[str]:
+def _alone(notebook: Notebook, page: MemoryPage, call: CommandCall, bold: Bold, *, reaches: bool) -> Iterator[str]:
     """One page, as much of it as is ever shown."""
     note = page.note
     if note is None:
@@ -267,7 +269,7 @@ _LENGTH = 400  # characters of each
 def recall_command(searching: Searching) -> Command:
     """/recall words: in the scope of whoever asks."""
 
-    async def handle(call: Call) -> CommandAnswer:
+    async def handle(call: CommandCall) -> CommandAnswer:
         if not call.argument:
             return CommandAnswer(call.say("recall.usage"), failed=True)
         try:
@@ -290,18 +292,18 @@ def recall_command(searching: Searching) -> Command:
 def recall_lines(trouble: Callable[[], str]) -> Lines:
     """For /status: whether something that was said may not be found yet. Owners can do something about it."""
 
-    async def lines(call: Call) -> Sequence[str]:
+    async def lines(call: CommandCall) -> Sequence[str]:
         reason = trouble()
         return [call.say("recall.behind", reason=reason)] if reason and call.message.authority.scope.is_owner else []
 
     return lines
 
 
-def _heading(count: int, call: Call) -> str:
+def _heading(count: int, call: CommandCall) -> str:
     return call.say({0: "recall.nothing", 1: "recall.found_one"}.get(count, "recall.found"))
 
 
-def _shown(hit: Hit, call: Call) -> Iterator[str]:
+def _shown(hit: Hit, call: CommandCall) -> Iterator[str]:
     said = hit.said
     yield f"{said.at[:16].replace('T', ' ')} · {source_of(said, call.language)}"
     text = said.text.strip()
@@ -348,7 +350,7 @@ def dream_command(dream: Dream, send: Send, archive: Archive) -> Command:
     `archive` makes an episode of what was said in a session until now, so that there is something to dream of.
     """
 
-    async def handle(call: Call) -> CommandAnswer:
+    async def handle(call: CommandCall) -> CommandAnswer:
         message = call.message
         has_told = False
 
@@ -371,7 +373,7 @@ def dream_command(dream: Dream, send: Send, archive: Archive) -> Command:
 def dream_lines(dream: Dream, next_at: NextAt = lambda after: None) -> Lines:
     """Return the lines about Dream for /status and /memory; people who are no owners see their own backlog only."""
 
-    async def lines(call: Call) -> Sequence[str]:
+    async def lines(call: CommandCall) -> Sequence[str]:
         scope = call.message.authority.scope
         status = await dream.status(None if scope.is_owner else scope)
         due = next_at(not_before(status.record))

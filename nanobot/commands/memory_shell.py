@@ -17,7 +17,7 @@ from nanobot.commands.history import (
 )
 from nanobot.commands.history_words import told
 from nanobot.commands.memory import EVERYTHING, MemoryPage, MemoryView, page_named
-from nanobot.core.commands import Call
+from nanobot.core.commands import CommandCall
 from nanobot.i18n import Language, say
 from nanobot.memory.changes import ChangeRequest, patch
 from nanobot.memory.history import RevertReceipt, TimelineEntry
@@ -142,7 +142,7 @@ class MemoryShell:
 
     async def _show(self, name: str, authority: Authority, language: Language) -> ShellAnswer:
         message = InboundMessage(id="", address=SHELL, sender=Sender(""), authority=authority, text=name)
-        call = Call(message, name, language)
+        call = CommandCall(message, name, language)
         answer = await self._view.shown(call, lambda what: _typed(what, authority.scope), at_shell=True)
         notebook = self._view.shelves.of(authority.scope).notebook
         return ShellAnswer(answer.text, answer.failed, _data(notebook, await self._view.pages(call), name))

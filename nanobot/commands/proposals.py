@@ -7,7 +7,7 @@ from functools import partial
 
 from nanobot.authority import Scope
 from nanobot.commands.session import Lines, fenced
-from nanobot.core.commands import Call, Command, CommandAnswer, FollowUp
+from nanobot.core.commands import Command, CommandAnswer, CommandCall, FollowUp
 from nanobot.errors import NanobotError, StoreError
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
@@ -98,7 +98,7 @@ class ProposalQuestions:
             no=reject if typed else "",
         )
 
-    async def decide(self, call: Call, decide: Callable[[str], Awaitable[Decision]]) -> CommandAnswer:
+    async def decide(self, call: CommandCall, decide: Callable[[str], Awaitable[Decision]]) -> CommandAnswer:
         """Carry out what the argument names, or the only one that waits."""
         waiting = await self.proposals.waiting(call.message.authority.scope)
         name = call.argument.upper() or (waiting[0].id if len(waiting) == 1 else "")
@@ -106,7 +106,7 @@ class ProposalQuestions:
             return await self.listed(call)
         return await self._told(call, name, await decide(name))
 
-    async def listed(self, call: Call) -> CommandAnswer:
+    async def listed(self, call: CommandCall) -> CommandAnswer:
         """Return the proposals that wait in the requester's scope, or all of one that the argument names."""
         waiting = await self.proposals.waiting(call.message.authority.scope)
         if call.argument:
@@ -120,7 +120,7 @@ class ProposalQuestions:
         buttons = [Button(one.id, f"{LIST} {one.id}") for one in waiting]
         return CommandAnswer("\n".join([call.say("proposals.several", count=len(waiting)), *rows]), buttons)
 
-    async def _told(self, call: Call, name: str, decision: Decision) -> CommandAnswer:
+    async def _told(self, call: CommandCall, name: str, decision: Decision) -> CommandAnswer:
         proposal = decision.proposal
         if decision.outcome == "made_before":
             return CommandAnswer(call.say("proposals.made_before", id=name))
@@ -143,12 +143,12 @@ def proposal_commands(questions: ProposalQuestions) -> Sequence[Command]:
     proposals = questions.proposals
     known: set[str] = set()  # proposals that people know of from this process
 
-    async def accept(call: Call) -> CommandAnswer:
+    async def accept(call: CommandCall) -> CommandAnswer:
         message = call.message
         by = f"{message.address.channel}:{message.sender.id}"
         return await questions.decide(call, lambda name: proposals.accept(name, message.authority, by))
 
-    async def reject(call: Call) -> CommandAnswer:
+    async def reject(call: CommandCall) -> CommandAnswer:
         return await questions.decide(call, lambda name: proposals.reject(name, call.message.authority))
 
     async def after_turn(turn: str, message: InboundMessage) -> FollowUp | None:
@@ -180,7 +180,7 @@ def proposal_commands(questions: ProposalQuestions) -> Sequence[Command]:
 def proposal_lines(proposals: Proposals) -> Lines:
     """For /status: how much waits for a yes of those who speak there."""
 
-    async def lines(call: Call) -> Sequence[str]:
+    async def lines(call: CommandCall) -> Sequence[str]:
         count = len(await proposals.waiting(call.message.authority.scope))
         return [call.say("proposals.status", count=count, all=LIST)] if count else []
 

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from nanobot.authority import Role
 from nanobot.core.agent import Agent, Models, too_long, unreadable
-from nanobot.core.commands import Call, Command, CommandAnswer, Handler, Router, parse
+from nanobot.core.commands import Command, CommandAnswer, CommandCall, Handler, Router, parse
 from nanobot.core.lanes import Lanes
 from nanobot.errors import ConfigError
 from nanobot.i18n import Language, say
@@ -134,14 +134,14 @@ def fenced(text: str, language: str = "") -> str:
 # Commands about the conversation and the program: /help /new /compact /stop /status /model.
 
 
-Lines = Callable[[Call], Awaitable[Sequence[str]]]
+Lines = Callable[[CommandCall], Awaitable[Sequence[str]]]
 """What somebody else has to say in answer to a command."""
 
 
 def all_of(*parts: Lines | None) -> Lines:
     """Return the texts of all, in their order."""
 
-    async def lines(call: Call) -> Sequence[str]:
+    async def lines(call: CommandCall) -> Sequence[str]:
         return [line for part in parts if part for line in await part(call)]
 
     return lines
@@ -151,7 +151,7 @@ def help_command(others: Iterable[Command]) -> Command:
     """/help: all that one may use, or the command named behind it. Telegram sends /start for whoever comes."""
     commands = tuple(others)
 
-    async def handle(call: Call) -> CommandAnswer:
+    async def handle(call: CommandCall) -> CommandAnswer:
         is_elsewhere = call.message.address.channel != TERMINAL
         usable = [
             command
@@ -172,7 +172,7 @@ def help_command(others: Iterable[Command]) -> Command:
 
 
 def new_command(agent: Agent) -> Command:
-    async def handle(call: Call) -> CommandAnswer:
+    async def handle(call: CommandCall) -> CommandAnswer:
         await agent.reset(call.message.address)
         return CommandAnswer(call.say("command.new"))
 
@@ -182,7 +182,7 @@ def new_command(agent: Agent) -> Command:
 def compact_command(agent: Agent) -> Command:
     """/compact: what was said becomes an episode now, and leaves the view."""
 
-    async def handle(call: Call) -> CommandAnswer:
+    async def handle(call: CommandCall) -> CommandAnswer:
         done = await agent.compact(call.message.address)
         lines = [_compacted(call, done)]
         if not done.is_whole and (setback := agent.setback(call.message.address)):
@@ -197,7 +197,7 @@ def compact_command(agent: Agent) -> Command:
 def stop_command(lanes: Lanes) -> Command:
     """/stop; in a group for whoever began what runs, and for owners."""
 
-    async def handle(call: Call) -> CommandAnswer:
+    async def handle(call: CommandCall) -> CommandAnswer:
         message = call.message
         key, at_work = message.address.session_key, lanes.at_work(message.address.session_key)
         is_theirs = at_work is None or at_work.sender.id == message.sender.id
@@ -219,7 +219,7 @@ def stop_command(lanes: Lanes) -> Command:
 def status_command(agent: Agent, models: Models, more: Lines | None = None) -> Command:
     """/status; `more` says what there is to say of the program around the conversation."""
 
-    async def handle(call: Call) -> CommandAnswer:
+    async def handle(call: CommandCall) -> CommandAnswer:
         address = call.message.address
         info = models.get(address.session_key)[0].info
         messages, tokens, prompt = await agent.status(address, call.message.authority.scope)
@@ -241,7 +241,7 @@ def status_command(agent: Agent, models: Models, more: Lines | None = None) -> C
 def model_command(models: Models) -> Command:
     """/model: shows which model answers, and chooses another for this session."""
 
-    async def handle(call: Call) -> CommandAnswer:
+    async def handle(call: CommandCall) -> CommandAnswer:
         key = call.message.address.session_key
         if not call.argument:
             return _models(models, key, call)
@@ -259,7 +259,7 @@ def model_command(models: Models) -> Command:
     return Command("model", handle, immediate=True, role_in_group=Role.OWNER)
 
 
-def _models(models: Models, key: str, call: Call) -> CommandAnswer:
+def _models(models: Models, key: str, call: CommandCall) -> CommandAnswer:
     info = models.get(key)[0].info
     text = call.say("command.model", name=info.preset, model=info.model, window=f"{info.context_window:,}")
     others = [name for name in models.names if name != info.preset]
@@ -270,7 +270,7 @@ def _models(models: Models, key: str, call: Call) -> CommandAnswer:
     )
 
 
-def _compacted(call: Call, done: Archiving) -> str:
+def _compacted(call: CommandCall, done: Archiving) -> str:
     if not done.episodes:
         return call.say("consolidation.nothing_new" if done.is_whole else "consolidation.nothing_done")
     first, last = done.episodes[0].cursor, done.episodes[-1].cursor
@@ -279,7 +279,7 @@ def _compacted(call: Call, done: Archiving) -> str:
     return call.say(f"consolidation.{key}", messages=done.messages, numbers=numbers)
 
 
-def _set_back(call: Call, setback: Setback) -> str:
+def _set_back(call: CommandCall, setback: Setback) -> str:
     minutes = max(1, round(setback.seconds / 60))
     return call.say("consolidation.set_back", reason=cause(setback.kind, call.language), minutes=minutes)
 
@@ -319,7 +319,7 @@ class Listing:
         self._clock = clock
         self._listed: OrderedDict[str, Sequence[str]] = OrderedDict()
 
-    async def infos(self, call: Call) -> Sequence[SessionInfo]:
+    async def infos(self, call: CommandCall) -> Sequence[SessionInfo]:
         """An owner who speaks for themselves knows of all, everybody else of those in this chat."""
         message = call.message
         return [
@@ -328,14 +328,14 @@ class Listing:
             if message.authority.scope.is_owner or message.address.holds(info.key)
         ]
 
-    def remember(self, call: Call, keys: Sequence[str]) -> None:
+    def remember(self, call: CommandCall, keys: Sequence[str]) -> None:
         here = call.message.address.session_key
         self._listed[here] = keys
         self._listed.move_to_end(here)
         if len(self._listed) > _LISTS:
             self._listed.popitem(last=False)
 
-    async def key_of(self, call: Call) -> str | None:
+    async def key_of(self, call: CommandCall) -> str | None:
         """The key of the conversation that is named, by its key, its name in the terminal, or its number."""
         named, infos = call.argument, await self.infos(call)
         keys = [info.key for info in infos]
@@ -346,7 +346,7 @@ class Listing:
         number = int(named) if named.isdecimal() else 0
         return listed[number - 1] if 0 < number <= len(listed) else None
 
-    async def row(self, call: Call, info: SessionInfo) -> str:
+    async def row(self, call: CommandCall, info: SessionInfo) -> str:
         """Its name, its first words as far as they are the caller's to read, and its age."""
         here = info.key == call.message.address.session_key
         first = await self._store.first_words(info.key)
@@ -355,7 +355,7 @@ class Listing:
         row = call.say("command.session_here" if here else "command.session", key=info.key, at=self._age(call, info))
         return f"{row} · {words}" if words else row
 
-    def _age(self, call: Call, info: SessionInfo) -> str:
+    def _age(self, call: CommandCall, info: SessionInfo) -> str:
         now = self._clock.now()
         seconds = (now - datetime.fromisoformat(info.updated).astimezone(now.tzinfo)).total_seconds()
         for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
@@ -374,7 +374,7 @@ def _words(message: Message) -> str:
 def sessions_command(listing: Listing) -> Command:
     """/sessions: what there is, with first words and age."""
 
-    async def handle(call: Call) -> CommandAnswer:
+    async def handle(call: CommandCall) -> CommandAnswer:
         infos = await listing.infos(call)
         shown = infos[:MOST_SESSIONS]
         is_terminal = call.message.address.channel == TERMINAL
@@ -397,7 +397,7 @@ def sessions_command(listing: Listing) -> Command:
 def resume_command(listing: Listing, agent: Agent) -> Command:
     """/resume: the terminal goes on with another conversation of the terminal."""
 
-    async def handle(call: Call) -> CommandAnswer:
+    async def handle(call: CommandCall) -> CommandAnswer:
         if not call.argument:
             return await _choices(listing, call)
         here, key = call.message.address.session_key, await listing.key_of(call)
@@ -447,7 +447,7 @@ def _closed(markdown: str) -> str:
     return "".join(["\n\n" * ("\n" in markdown), markdown, f"\n{fence}" * bool(fence)])
 
 
-async def _choices(listing: Listing, call: Call) -> CommandAnswer:
+async def _choices(listing: Listing, call: CommandCall) -> CommandAnswer:
     here = call.message.address.session_key
     infos = [info for info in await listing.infos(call) if _is_resumable(info.key) and info.key != here][:MOST_CHOICES]
     if not infos:
@@ -459,7 +459,7 @@ async def _choices(listing: Listing, call: Call) -> CommandAnswer:
 def retry_command(agent: Agent) -> Command:
     """/retry: the last question is asked again. The earlier answer stays in the log and is not replayed any more."""
 
-    async def handle(call: Call) -> CommandAnswer:
+    async def handle(call: CommandCall) -> CommandAnswer:
         asked = await agent.asked_last(call.message)
         return (
             CommandAnswer("", asks=asked) if asked else CommandAnswer(call.say("command.nothing_to_retry"), failed=True)
@@ -471,7 +471,7 @@ def retry_command(agent: Agent) -> Command:
 def export_command(store: SessionStore, clock: Clock, media: Media, save: Save) -> Command:
     """/export: this conversation as Markdown; a file where the terminal stands, or one that is sent to the chat."""
 
-    async def handle(call: Call) -> CommandAnswer:
+    async def handle(call: CommandCall) -> CommandAnswer:
         key = call.message.address.session_key
         messages = _of_scope(await store.messages(key), call.message.authority.scope.name)
         if not messages:
@@ -493,7 +493,7 @@ def _of_scope(messages: Sequence[Message], scope: str) -> Sequence[Message]:
     return [message for message in messages if message.turn not in others]
 
 
-async def _write(call: Call, text: str, name: str, count: int, save: Save) -> CommandAnswer:
+async def _write(call: CommandCall, text: str, name: str, count: int, save: Save) -> CommandAnswer:
     """A relative path starts where the terminal stands: it has made it absolute."""
     flag, _, rest = call.argument.partition(" ")
     is_over = flag == _OVER
@@ -515,7 +515,7 @@ def commands_of_terminals() -> Sequence[Command]:
     """/copy and /output, for the list of commands: a terminal does them itself, with its clipboard and screen."""
 
     def answering(sentence: str) -> Handler:
-        async def handle(call: Call) -> CommandAnswer:
+        async def handle(call: CommandCall) -> CommandAnswer:
             return CommandAnswer(call.say(sentence), failed=True)
 
         return handle

@@ -69,7 +69,7 @@ class _Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedAnswer:
     """Outcome of typed words that a question took; `notice` is to be said to their sender."""
 
     notice: OutboundMessage | None = None
@@ -160,7 +160,7 @@ class ApprovalQuestions:
             return say("command.question_over", language)
         return say("command.question_became", language, outcome=outcome)
 
-    def answer_typed(self, message: InboundMessage) -> Typed | None:
+    def answer_typed(self, message: InboundMessage) -> TypedAnswer | None:
         """Take typed words for a button; None if nothing waits for them there, or they say anything else.
 
         They say nothing to a question that has not been shown yet, because the platform could not be reached. One after
@@ -171,9 +171,9 @@ class ApprovalQuestions:
         if question is None or value is None:
             return None
         if question.is_covered:
-            return Typed(_shown_again(question, message.id))
+            return TypedAnswer(_shown_again(question, message.id))
         question.answer.set_result(value)
-        return Typed()
+        return TypedAnswer()
 
     def cover(self, address: Address) -> None:
         """Something newer was asked there: typed words are for that."""

@@ -21,7 +21,7 @@ _COMMAND = re.compile(r"[/／]([^\W_][\w-]*)(?:\s+(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CommandCall:
     """One use of a command: what was typed behind its name, and in which language the person reads."""
 
     message: InboundMessage
@@ -60,7 +60,7 @@ class FollowUp:
     sent: Callable[[], Awaitable[None]]
 
 
-Handler = Callable[[Call], Awaitable[CommandAnswer]]
+Handler = Callable[[CommandCall], Awaitable[CommandAnswer]]
 
 
 @dataclass(frozen=True, slots=True)

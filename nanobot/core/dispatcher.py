@@ -15,9 +15,9 @@ from nanobot.authority import Role
 from nanobot.core.agent import Agent
 from nanobot.core.approvals import ApprovalQuestions
 from nanobot.core.commands import (
-    Call,
     Command,
     CommandAnswer,
+    CommandCall,
     Edits,
     FollowUp,
     Offers,
@@ -426,12 +426,12 @@ class Dispatcher:
     ) -> CommandAnswer:
         if language_of(argument) == "zh":  # Latin letters may be the name of a model or a note, and say nothing
             self._languages.hear(message.address.session_key, argument)
-        call = Call(message, argument, self._language(message))
+        call = CommandCall(message, argument, self._language(message))
         if again and command.once:
             return CommandAnswer(call.say("command.begun_before", command=command.name), failed=True)
         return await self._answer(command, call)
 
-    async def _answer(self, command: Command, call: Call) -> CommandAnswer:
+    async def _answer(self, command: Command, call: CommandCall) -> CommandAnswer:
         if not command.may(call.message.authority):
             sentence = "command.not_allowed" if command.role is Role.OWNER else "command.not_allowed_in_group"
             return CommandAnswer(call.say(sentence, command=command.name), failed=True)
@@ -449,7 +449,7 @@ class Dispatcher:
             return None
         return self._router.find(message.text) or (Command("unknown", self._unknown, immediate=True), parsed[0])
 
-    async def _unknown(self, call: Call) -> CommandAnswer:
+    async def _unknown(self, call: CommandCall) -> CommandAnswer:
         meant = self._router.suggestion(call.argument)
         key = "command.unknown_suggestion" if meant else "command.unknown"
         return CommandAnswer(call.say(key, name=call.argument, meant=meant), failed=True)

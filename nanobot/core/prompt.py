@@ -12,7 +12,7 @@ from nanobot.core.compact import compact_messages
 from nanobot.errors import LLMError, PromptTooBigError
 from nanobot.memory.markdown import without_comments
 from nanobot.memory.prompt import CutText, cut, fenced
-from nanobot.memory.recall.injection import PendingMessage, RecallInjector, Reminder
+from nanobot.memory.recall.injection import InjectedMemories, PendingMessage, RecallInjector
 from nanobot.memory.scopes import KEPT, MemoryRegistry, ScopeMemory
 from nanobot.messages import InboundMessage, Quote
 from nanobot.ports import Clock, Documents, DocumentText, ModelInfo, ReadFrontmatter
@@ -197,9 +197,9 @@ class ContextBuilder:
         ]
         return "\n".join(["<context>", *map(_one_line, rows), "</context>", *map(quoted, message.quotes)])
 
-    async def reminder(self, heard: PendingMessage) -> Reminder:
+    async def reminder(self, heard: PendingMessage) -> InjectedMemories:
         """The memories that go in front of a message."""
-        return await self._reminders.of(heard) if self._reminders else Reminder()
+        return await self._reminders.of(heard) if self._reminders else InjectedMemories()
 
     def messages(self, model: ModelInfo, prompt: SystemPrompt, replay: Sequence[Message]) -> list[Message]:
         """Return the messages to send."""

@@ -13,11 +13,11 @@ from nanobot.forgetting.plan import Claim
 from nanobot.memory import changes, tombstones
 from nanobot.memory.changes import Commit
 from nanobot.memory.facts import bare
-from nanobot.memory.redaction import Rewriting
+from nanobot.memory.redaction import Redaction
 from nanobot.memory.scopes import MemoryRegistry
 from nanobot.memory.tombstones import Tombstone
 from nanobot.nlp.matcher import MOST_OF_A_LINE, beginning
-from nanobot.ports import Edit, ErasedPiece, Meant, StoreFindings, VersionStore
+from nanobot.ports import Edit, ErasedPiece, ErasurePlan, StoreFindings, VersionStore
 from nanobot.workspace import Workspace, is_versioned, scope_of
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class MemoryErasure:
             return True
         return path.is_relative_to(space.root) and is_versioned(PurePosixPath(path.relative_to(space.root)))
 
-    async def find(self, meant: Meant) -> StoreFindings:
+    async def find(self, meant: ErasurePlan) -> StoreFindings:
         now = await self._going(meant)
         past = await self._past(meant, {(path, line) for path, _, line in now})
         pieces = [
@@ -62,11 +62,11 @@ class MemoryErasure:
         pieces = pieces or list(await self._told(meant))
         return StoreFindings(len(pieces), pieces)
 
-    async def erase(self, meant: Meant) -> None:
+    async def erase(self, meant: ErasurePlan) -> None:
         """Raises VersionError `missing` if there is a history, and no git to rewrite it, `damaged` if nobody can: only
         the files are then.
         """
-        rewriting = Rewriting(meant)
+        rewriting = Redaction(meant)
         try:
             await self.versions.purge(rewriting.file, rewriting.message)
         except VersionError as error:
@@ -79,7 +79,7 @@ class MemoryErasure:
         else:
             await self._index(meant)
 
-    async def stones(self, meant: Meant, claims: Iterable[Claim], at: str) -> Stones:
+    async def stones(self, meant: ErasurePlan, claims: Iterable[Claim], at: str) -> Stones:
         """Return the tombstones left of erased claims, and of tombstones that hold them; none for a person."""
         if meant.people:
             return {}
@@ -88,7 +88,7 @@ class MemoryErasure:
             Tombstone(scope=claim.scope, undone="add", at=at, claim=claim.text, evidence=claim.evidence)
             for claim in [*claims, *(Claim(path, _scope(path), bare(line)) for path, _, line in going)]
         ]
-        rewriting = Rewriting(meant)
+        rewriting = Redaction(meant)
         old = [stone for path, stone in tombstones.read(files).items() if rewriting.file(path, files[path]) is None]
         unique = {(stone.scope, stone.undone, stone.claim): stone for stone in [*reversed(made), *old]}
         hashed = [stone.forgotten() for stone in list(unique.values())[:MOST_STONES]]
@@ -102,9 +102,9 @@ class MemoryErasure:
             names = tuple(PurePosixPath(path).stem for path in sorted(edits))
             await self.versions.commit(edits, changes.write(Commit(kind="forget", subject=_SUBJECT, buried=names)))
 
-    async def _going(self, meant: Meant) -> Sequence[tuple[str, int, str]]:
+    async def _going(self, meant: ErasurePlan) -> Sequence[tuple[str, int, str]]:
         """The lines that go, each with its file and number."""
-        rewriting = Rewriting(meant)
+        rewriting = Redaction(meant)
         files = await self.versions.files()
         return [
             (path, number, line)
@@ -113,9 +113,9 @@ class MemoryErasure:
             for number, line in rewriting.going(path, data)
         ]
 
-    async def _past(self, meant: Meant, known: Collection[tuple[str, str]]) -> Sequence[tuple[str, str]]:
+    async def _past(self, meant: ErasurePlan, known: Collection[tuple[str, str]]) -> Sequence[tuple[str, str]]:
         """The lines that go from older versions, but for what is known, each with its file."""
-        rewriting = Rewriting(meant)
+        rewriting = Redaction(meant)
         found: dict[tuple[str, str], None] = {}
 
         def look(path: str, data: bytes) -> None:
@@ -125,22 +125,22 @@ class MemoryErasure:
         await _if_kept(self.versions.look_back(look))
         return [each for each in found if each not in known]
 
-    async def _told(self, meant: Meant) -> Sequence[ErasedPiece]:
+    async def _told(self, meant: ErasurePlan) -> Sequence[ErasedPiece]:
         """Return the messages of versions that must change where no line of theirs shows it."""
-        rewriting = Rewriting(meant)
+        rewriting = Redaction(meant)
         versions = await _if_kept(self.versions.log()) or ()
         place = f"{self.workspace.memory.name}/{self.workspace.versions.name}"
         told = [version.message for version in versions if rewriting.is_told_by(version.message)]
         return [ErasedPiece(place, beginning(message.partition("\n")[0])) for message in told]
 
-    async def _without_history(self, rewriting: Rewriting) -> None:
+    async def _without_history(self, rewriting: Redaction) -> None:
         files = await self.versions.files()
         changed = {path: Edit(data, rewriting.file(path, data)) for path, data in files.items()}
         edits = {path: edit for path, edit in changed.items() if edit.before != edit.after}
         if edits:
             await self.versions.write(edits)
 
-    async def _index(self, meant: Meant) -> None:
+    async def _index(self, meant: ErasurePlan) -> None:
         """The index of notes is derived, and may still tell of one."""
         scopes = meant.scopes or {"owner", *map(_scope, await self.versions.files())}
         for scope in scopes:

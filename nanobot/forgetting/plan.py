@@ -9,13 +9,23 @@ from pathlib import PurePosixPath
 
 from nanobot.errors import VersionError
 from nanobot.forgetting.request import ForgetRequest, Reach, WhoIs, reach_for
-from nanobot.forgetting.selection import Affected, IsMeant, Picked, cut, facts_in, lost_facts, pick, repeats, tells
+from nanobot.forgetting.selection import (
+    Affected,
+    IsMeant,
+    MessageSelection,
+    cut,
+    facts_in,
+    lost_facts,
+    pick,
+    repeats,
+    tells,
+)
 from nanobot.memory import changes as commits
 from nanobot.memory.changes import Commit, Operation
 from nanobot.memory.facts import bare, lines_brought
 from nanobot.memory.notes import same_name
-from nanobot.nlp.matcher import Shipped, Traces, lines_of, plain
-from nanobot.ports import Episode, Episodes, ErasedPiece, Meant, Transcripts, Version, VersionStore
+from nanobot.nlp.matcher import ShippedTexts, TextMatcher, lines_of, plain
+from nanobot.ports import Episode, Episodes, ErasedPiece, ErasurePlan, Transcripts, Version, VersionStore
 from nanobot.transcript import Message
 from nanobot.workspace import folder_of, is_note, scope_of
 
@@ -41,7 +51,7 @@ class Claim:
 
 
 @dataclass
-class Gone:
+class ErasedEvidence:
     """All names under which what goes may be cited."""
 
     sessions: frozenset[str] = frozenset()
@@ -49,7 +59,7 @@ class Gone:
     episodes: set[int] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
 
-    def add(self, picked: Picked) -> None:
+    def add(self, picked: MessageSelection) -> None:
         """The messages of one conversation, alone and as `session#id`."""
         for name in (*picked.gone, *picked.inbound):
             self.names |= {name, f"{picked.session}#{name}"}
@@ -82,7 +92,9 @@ class OperationIndex:
             raise
         return list(_operations(versions, reaches))
 
-    async def groundless(self, told: Sequence[tuple[Version, Commit, Operation]], gone: Gone) -> Sequence[Claim]:
+    async def groundless(
+        self, told: Sequence[tuple[Version, Commit, Operation]], gone: ErasedEvidence
+    ) -> Sequence[Claim]:
         """The lines, in whatever version they stood, of which all evidence goes. Raises VersionError."""
         evidence: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         texts: dict[tuple[str, str], str] = {}
@@ -136,7 +148,7 @@ def _operations(versions: Sequence[Version], reaches: Reaches) -> Iterator[tuple
                 yield version, commit, operation
 
 
-def _names(version: Version, commit: Commit, operation: Operation, gone: Gone) -> frozenset[str]:
+def _names(version: Version, commit: Commit, operation: Operation, gone: ErasedEvidence) -> frozenset[str]:
     """Return the evidence of an operation. A request by command stands in no session: its time is the evidence."""
     names = frozenset(operation.messages)
     is_command = commit.kind == "remember" and not commit.turn
@@ -176,7 +188,7 @@ class Seeds:
 _NOTHING = Seeds(lambda _: lambda _: False, where=())
 
 
-def seeds_of_words(traces: Traces) -> Seeds:
+def seeds_of_words(traces: TextMatcher) -> Seeds:
     """The messages that hold them."""
     return Seeds(lambda _: tells(traces), may_hold=traces.may_name)
 
@@ -256,7 +268,7 @@ async def seeds_of_note(name: str, reach: Reach, told: Told, files: Iterable[str
 
 async def _facts_of(evidence: Collection[str], notes: Collection[str], told: Told, episodes: Episodes) -> Sequence[str]:
     """Return the messages of the facts that a note takes from an episode, where it rests on the whole episode."""
-    texts = Traces(lines=frozenset(plain(operation.text) for _, _, operation in told if operation.file in notes))
+    texts = TextMatcher(lines=frozenset(plain(operation.text) for _, _, operation in told if operation.file in notes))
     numbers = [int(piece[len("episode:") :]) for piece in evidence if piece.startswith("episode:")]
     found = [episode for number in numbers if (episode := await episodes.get(number))]
     return [
@@ -297,14 +309,14 @@ _AT_ONCE = 500
 
 
 @dataclass(frozen=True)
-class Sources:
+class SearchedStores:
     """Stores that are searched."""
 
     transcripts: Transcripts
     episodes: Episodes
     versions: VersionStore
     who_is: WhoIs
-    shipped: Callable[[], Shipped] = Shipped
+    shipped: Callable[[], ShippedTexts] = ShippedTexts
 
 
 @dataclass(frozen=True)
@@ -314,7 +326,7 @@ class Meaning:
     `shown` are the messages; `size` how many there are.
     """
 
-    meant: Meant
+    meant: ErasurePlan
     affected: Sequence[Affected] = ()
     claims: Sequence[Claim] = ()
     shown: Sequence[ErasedPiece] = ()
@@ -329,9 +341,9 @@ class _Draft:
     reach: Reach
     seeds: Seeds
     told: Told
-    gone: Gone
-    traces: Traces
-    picked: dict[str, Picked] = field(default_factory=dict)
+    gone: ErasedEvidence
+    traces: TextMatcher
+    picked: dict[str, MessageSelection] = field(default_factory=dict)
     heard: set[str] = field(default_factory=set)
     silent: set[str] = field(default_factory=set)
 
@@ -351,10 +363,10 @@ class _Draft:
         return frozenset({self.wish.value}) if picked is None or picked.is_whole else frozenset()
 
 
-async def work_out(wish: ForgetRequest, reach: Reach, sources: Sources, zone: tzinfo | None) -> Meaning:
+async def work_out(wish: ForgetRequest, reach: Reach, sources: SearchedStores, zone: tzinfo | None) -> Meaning:
     """Find all that a wish means. Changes nothing. Raises StoreError and VersionError."""
     reach = reach_for(wish, reach, sources.who_is)
-    grounds, gone = OperationIndex(sources.versions), Gone()
+    grounds, gone = OperationIndex(sources.versions), ErasedEvidence()
     if moment := wish.moment(zone):
         gone.since = datetime.fromisoformat(moment)
     told = await grounds.told(reach)
@@ -384,7 +396,9 @@ async def work_out(wish: ForgetRequest, reach: Reach, sources: Sources, zone: tz
     )
 
 
-async def _seeds(wish: ForgetRequest, reach: Reach, told: Told, since: datetime | None, sources: Sources) -> Seeds:
+async def _seeds(
+    wish: ForgetRequest, reach: Reach, told: Told, since: datetime | None, sources: SearchedStores
+) -> Seeds:
     match wish.kind:
         case "session":
             return seeds_of_session(wish.value)
@@ -397,8 +411,8 @@ async def _seeds(wish: ForgetRequest, reach: Reach, told: Told, since: datetime 
     return seeds_since(since) if since else seeds_of_words(_traces(wish, sources))
 
 
-def _traces(wish: ForgetRequest, sources: Sources) -> Traces:
-    return Traces(wish.terms, shipped=sources.shipped())
+def _traces(wish: ForgetRequest, sources: SearchedStores) -> TextMatcher:
+    return TextMatcher(wish.terms, shipped=sources.shipped())
 
 
 async def _noted(draft: _Draft, versions: VersionStore) -> Sequence[str]:
@@ -409,13 +423,13 @@ async def _noted(draft: _Draft, versions: VersionStore) -> Sequence[str]:
     return [bare(line) for data in files.values() for line in data.decode("utf-8", "replace").split("\n")]
 
 
-async def _pick_repeated(draft: _Draft, remembered: Sequence[str], sources: Sources) -> frozenset[str]:
+async def _pick_repeated(draft: _Draft, remembered: Sequence[str], sources: SearchedStores) -> frozenset[str]:
     """The bot's own answers that repeat it, in whatever conversation: what was made of them goes with them.
 
     Returns the sentences by which they are known.
     """
     said = [text for picked in draft.picked.values() for text in picked.said]
-    facts = Traces(lines=facts_in([*said, *remembered]), shipped=draft.traces.shipped)
+    facts = TextMatcher(lines=facts_in([*said, *remembered]), shipped=draft.traces.shipped)
     if not facts.lines:
         return facts.lines
     seeds, is_repeated = draft.seeds, repeats(facts)
@@ -475,7 +489,7 @@ class _Hearing:
         return self._may_hold(text)
 
 
-async def _affected(draft: _Draft, sources: Sources) -> AsyncIterator[Affected]:
+async def _affected(draft: _Draft, sources: SearchedStores) -> AsyncIterator[Affected]:
     """The episodes of which something goes, those numbered that go whole."""
     cursor = 0
     while episodes := await sources.episodes.after(cursor, _AT_ONCE):
@@ -535,12 +549,12 @@ def _lost(affected: Sequence[Affected], left: Mapping[int, Episode | None]) -> S
     ]
 
 
-def _meant(draft: _Draft, episodes: Mapping[int, Episode | None], claims: Sequence[Claim]) -> Meant:
+def _meant(draft: _Draft, episodes: Mapping[int, Episode | None], claims: Sequence[Claim]) -> ErasurePlan:
     every = draft.picked.values()
     by_file: defaultdict[str, set[str]] = defaultdict(set)
     for claim in claims:
         by_file[claim.file].add(plain(claim.text))
-    return Meant(
+    return ErasurePlan(
         scopes=draft.reach.scopes,
         traces=draft.traces,
         sessions=draft.sessions,

@@ -9,12 +9,12 @@ from typing import TypeVar
 
 from nanobot.errors import NanobotError, StoreError, VersionError
 from nanobot.forgetting.memory_files import MemoryErasure
-from nanobot.forgetting.plan import Meaning, Sources, saying, work_out
+from nanobot.forgetting.plan import Meaning, SearchedStores, saying, work_out
 from nanobot.forgetting.request import ForgetRequest, Reach, kind_of
 from nanobot.forgetting.selection import retold
 from nanobot.i18n import Language
 from nanobot.memory.episodes.archivist import Archivist
-from nanobot.ports import Clock, Episode, Erasable, ErasedPiece, Meant, StoreFindings
+from nanobot.ports import Clock, Episode, Erasable, ErasedPiece, ErasurePlan, StoreFindings
 from nanobot.ports.erasable import ErasureJournal, Order
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ NO_GIT = "missing"
 DAMAGED = "damaged: "
 """How that begins where the history is damaged: the same."""
 
-Unheard = Callable[[Meant, Language], Awaitable[None]]
+Unheard = Callable[[ErasurePlan, Language], Awaitable[None]]
 """Makes that messages which wait and are meant are not answered any more, and tells people so; in this language, where
 theirs does not say another."""
 
@@ -56,7 +56,7 @@ class ErasureServices:
     archivist: Archivist
     still: Still
     forgot: Callable[[], Awaitable[None]]
-    leftovers: Callable[[Meant], Awaitable[Sequence[str]]]
+    leftovers: Callable[[ErasurePlan], Awaitable[Sequence[str]]]
     clock: Clock
 
     @property
@@ -110,10 +110,10 @@ class ErasureReceipt:
         return not all(reason == NO_GIT or reason.startswith(DAMAGED) for reason in self.failed.values())
 
 
-class Forget:
+class Erasure:
     """One at a time. From the yes on it is carried through: after a crash it goes on at the next start."""
 
-    def __init__(self, sources: Sources, house: ErasureServices) -> None:
+    def __init__(self, sources: SearchedStores, house: ErasureServices) -> None:
         self._sources = sources
         self._house = house
         self._one_at_a_time = asyncio.Lock()
@@ -175,7 +175,7 @@ class Forget:
                 except NanobotError as error:  # half of it would hide the way to the rest
                     log.error("forget: what goes could not be found out: %s", error)  # noqa: TRY400 - as expected
                     return ErasureReceipt(order, {}, failed={LOOKING: str(error)})
-            meant = order.meant or Meant(scopes=frozenset())
+            meant = order.meant or ErasurePlan(scopes=frozenset())
             failed = await _guarded("spool", unheard(meant, order.language))
             failed |= await self._erase(house.stores, meant)
             failed |= await _guarded("memory", house.remembered.bury(order.stones))
@@ -195,14 +195,14 @@ class Forget:
         log.debug("forget: what goes is written down")
         return order
 
-    async def _erase(self, stores: Sequence[Erasable], meant: Meant) -> dict[str, str]:
+    async def _erase(self, stores: Sequence[Erasable], meant: ErasurePlan) -> dict[str, str]:
         failed: dict[str, str] = {}
         for store in stores:
             failed |= await _guarded(store.place, store.erase(meant))
             log.debug("forget: %s is done", store.place)
         return failed
 
-    async def _receipt(self, order: Order, meant: Meant, failed: Mapping[str, str]) -> ErasureReceipt:
+    async def _receipt(self, order: Order, meant: ErasurePlan, failed: Mapping[str, str]) -> ErasureReceipt:
         found, unread = await self._find(meant)
         left = [line for one in found.values() for line in one.left]
         remaining = [place for place, one in found.items() if one.count]
@@ -217,7 +217,7 @@ class Forget:
             log.info("forget: done")
         return receipt
 
-    async def _leftovers(self, meant: Meant, left: Sequence[str]) -> Sequence[str]:
+    async def _leftovers(self, meant: ErasurePlan, left: Sequence[str]) -> Sequence[str]:
         """Files in which it stands after all. Where others may rightly hold the same, nobody can say whose it is."""
         if not meant.of_owner:
             return ()
@@ -227,7 +227,7 @@ class Forget:
         known = {*left, *(place.rpartition(":")[0] for place in left)}
         return [path for path in await self._house.leftovers(meant) if path not in known]
 
-    async def _find(self, meant: Meant) -> tuple[Mapping[str, StoreFindings], Mapping[str, NanobotError]]:
+    async def _find(self, meant: ErasurePlan) -> tuple[Mapping[str, StoreFindings], Mapping[str, NanobotError]]:
         """Find the affected items in each place, and the reasons why others could not be searched."""
         found: dict[str, StoreFindings] = {}
         failed: dict[str, NanobotError] = {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from nanobot.authority import Scope
 from nanobot.errors import LLMError
 from nanobot.memory.episodes.archivist import Archivist, Stretch, scopes_of
-from nanobot.nlp.matcher import FORGOTTEN, Traces, beginning, is_long, plain
+from nanobot.nlp.matcher import FORGOTTEN, TextMatcher, beginning, is_long, plain
 from nanobot.nlp.wishes import without_whose
 from nanobot.nlp.words import content_words
 from nanobot.ports import Episode, Fact
@@ -28,7 +28,7 @@ IsMeant = Callable[[Message], bool]
 
 
 @dataclass(frozen=True)
-class Picked:
+class MessageSelection:
     """Selection from one conversation. `ids` are all of its messages, in file order.
 
     A turn goes whole if all that people said in it goes; else only what is meant is blanked. `is_whole`: nothing of
@@ -55,7 +55,9 @@ class Picked:
         return self.dropped | self.blanked
 
 
-def pick(session: str, messages: Sequence[Message], reaches: Callable[[str], bool], is_meant: IsMeant) -> Picked | None:
+def pick(
+    session: str, messages: Sequence[Message], reaches: Callable[[str], bool], is_meant: IsMeant
+) -> MessageSelection | None:
     """Return the selection from a conversation; None if it is empty.
 
     Args:
@@ -76,7 +78,7 @@ def pick(session: str, messages: Sequence[Message], reaches: Callable[[str], boo
     gone = [*dropped, *blanked]
     if not gone:
         return None
-    return Picked(
+    return MessageSelection(
         session,
         ids=[message.id for message in messages],
         dropped=_ids(dropped),
@@ -90,7 +92,7 @@ def pick(session: str, messages: Sequence[Message], reaches: Callable[[str], boo
     )
 
 
-def tells(traces: Traces) -> IsMeant:
+def tells(traces: TextMatcher) -> IsMeant:
     """True if what a message says, or asks of a tool, names it. What a tool reports is cut, but does not go for it."""
 
     def is_meant(message: Message) -> bool:
@@ -103,7 +105,7 @@ def tells(traces: Traces) -> IsMeant:
     return is_meant
 
 
-def repeats(facts: Traces) -> IsMeant:
+def repeats(facts: TextMatcher) -> IsMeant:
     """True if the bot says in a message what somebody told it, word for word."""
     return lambda message: message.role == "assistant" and facts.show(message.content or "")
 
@@ -192,7 +194,7 @@ class Affected:
         return self.was_there and not set(self.staying) - self.blanked
 
 
-def cut(affected: Affected, traces: Traces, holds: Holds, said: Sequence[Message], gone: str) -> Episode | None:
+def cut(affected: Affected, traces: TextMatcher, holds: Holds, said: Sequence[Message], gone: str) -> Episode | None:
     """The episode without the facts that rest only on what goes, and the lines that tell of it; None if none is left.
 
     Args:
@@ -215,7 +217,9 @@ def cut(affected: Affected, traces: Traces, holds: Holds, said: Sequence[Message
     return replace(episode, content=content, facts=facts, messages=ends)
 
 
-async def retold(affected: Affected, traces: Traces, said: Sequence[Message], archivist: Archivist) -> Episode | None:
+async def retold(
+    affected: Affected, traces: TextMatcher, said: Sequence[Message], archivist: Archivist
+) -> Episode | None:
     """The episode as the model tells it from the messages that stay; None if it cannot."""
     old = affected.episode
     if not said or not archivist.can_summarise(old.session):
@@ -244,7 +248,7 @@ def lost_facts(episode: Episode, left: Episode | None) -> Sequence[Fact]:
     return [fact for fact in episode.facts if fact.text not in kept]
 
 
-def _kept(fact: Fact, traces: Traces, holds: Holds) -> Fact | None:
+def _kept(fact: Fact, traces: TextMatcher, holds: Holds) -> Fact | None:
     messages = tuple(name for name in fact.messages if not holds(name))
     if traces.tell_all(fact.text) or (fact.messages and not messages):
         return None

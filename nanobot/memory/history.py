@@ -17,7 +17,7 @@ from nanobot.memory import changes as commits
 from nanobot.memory.changes import ChangeRequest, Commit, Kind, Operation, VersionedWriter
 from nanobot.memory.facts import bare, compared, facts_in, lines_brought, operations
 from nanobot.memory.markdown import statements, without_comments
-from nanobot.memory.scopes import MemoryRegistry, Places
+from nanobot.memory.scopes import MemoryRegistry, ScopePaths
 from nanobot.memory.tombstones import FOLDER, Tombstone, all_names, bury, decode, encode
 from nanobot.nlp.words import content_words, overlap
 from nanobot.ports import Clock, Edit, FileDiff, Plan, Version, VersionStore
@@ -58,7 +58,7 @@ class TimelineEntry:
 
 def owned(scope: Scope) -> Callable[[str], bool]:
     """True if a file, by its path in the workspace, is one of the scope that Dream may write."""
-    places = Places(scope)
+    places = ScopePaths(scope)
     return lambda path: path in places.fixed.values() or places.is_note(path)
 
 
@@ -170,7 +170,7 @@ def _kind(version: Version, commit: Commit | None) -> Kind:
 # The tombstones that going back makes and takes away.
 
 
-class Burials:
+class TombstoneChanges:
     """Changes to a scope's tombstones when versions are taken back, the newest first."""
 
     def __init__(self, scope: Scope, files: Mapping[str, bytes], edits: Mapping[str, Edit], at: str) -> None:
@@ -298,7 +298,7 @@ class RevertReceipt:
     lifted: int = 0
 
 
-class Reverting:
+class Revert:
     """Restores and undoes, each as a version of its own. Asks nobody: whoever calls has made sure that they may."""
 
     def __init__(
@@ -348,8 +348,8 @@ class Reverting:
     async def _commit(self, how: How, target: TimelineEntry, plan: Plan, asked: ChangeRequest) -> RevertReceipt:
         scope, grounds = asked.authority.scope, await self._keeping.grounds(asked)
         undone = [entry for entry in (entry_of(version, scope) for version in plan.undone) if entry]
-        files = await self._versions.files([*Places(scope).within, FOLDER])
-        burials = Burials(scope, files, plan.edits, self._clock.now().isoformat(timespec="seconds"))
+        files = await self._versions.files([*ScopePaths(scope).within, FOLDER])
+        burials = TombstoneChanges(scope, files, plan.edits, self._clock.now().isoformat(timespec="seconds"))
         changes = await self._versions.diffs([entry.version for entry in undone])
         for entry, diffs in zip(undone, changes, strict=True):
             burials.take_back(entry, diffs)

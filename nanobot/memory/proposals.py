@@ -14,11 +14,11 @@ from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.errors import VersionError
 from nanobot.memory.changes import Commit, VersionedWriter
 from nanobot.memory.facts import operations
-from nanobot.memory.redaction import Rewriting
+from nanobot.memory.redaction import Redaction
 from nanobot.memory.scopes import MemoryRegistry
 from nanobot.memory.tombstones import all_names, bury, encode
 from nanobot.nlp.matcher import beginning
-from nanobot.ports import Caller, Clock, Edit, ErasedPiece, Meant, ProposalStore, ProposedChange, StoreFindings
+from nanobot.ports import Caller, Clock, Edit, ErasedPiece, ErasurePlan, ProposalStore, ProposedChange, StoreFindings
 from nanobot.text import LineChange, line_changes
 from nanobot.workspace import is_versioned
 
@@ -303,16 +303,16 @@ class ErasableProposals:
     def owns(self, path: Path) -> bool:
         return path.parent == self._path.parent and path.name.startswith(self._path.name)
 
-    async def find(self, meant: Meant) -> StoreFindings:
+    async def find(self, meant: ErasurePlan) -> StoreFindings:
         every = await self._store.read()
         pieces = [ErasedPiece(self._path.name, _told(one)) for one in every if _left_of(one, meant) != one]
         return StoreFindings(len(pieces), pieces)
 
-    async def erase(self, meant: Meant) -> None:
+    async def erase(self, meant: ErasurePlan) -> None:
         await self._store.change(lambda every: [left for one in every if (left := _left_of(one, meant))])
 
 
-def _left_of(proposal: ProposedChange, meant: Meant) -> ProposedChange | None:
+def _left_of(proposal: ProposedChange, meant: ErasurePlan) -> ProposedChange | None:
     """Return the remaining part of a proposal; None if nothing remains."""
     if not meant.reaches(proposal.scope):
         return proposal
@@ -326,7 +326,7 @@ def _left_of(proposal: ProposedChange, meant: Meant) -> ProposedChange | None:
         or (proposal.messages and not messages)
     ):
         return None
-    rewriting = Rewriting(meant)
+    rewriting = Redaction(meant)
 
     def kept(path: str, data: bytes | None) -> bytes | None:
         return None if data is None else rewriting.file(path, data)

@@ -61,7 +61,7 @@ class QuotedMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Testimony:
+class QuotedEvidence:
     """Evidence that could be found, and the number of pieces that are gone: forgotten, or deleted."""
 
     said: Sequence[QuotedMessage]
@@ -100,7 +100,7 @@ class MessageLookup:
         self._episodes = episodes
         self._sessions = sessions
 
-    async def hear(self, names: Sequence[str], scope: Scope, claim: str, cursor: int | None = None) -> Testimony:
+    async def hear(self, names: Sequence[str], scope: Scope, claim: str, cursor: int | None = None) -> QuotedEvidence:
         """Find the evidence of `claim`; `cursor` is the last episode that its writer had read. Raises StoreError."""
         said: dict[QuotedMessage, None] = {}
         gone = 0
@@ -108,7 +108,7 @@ class MessageLookup:
             found = await self._hear(name, scope, claim, cursor)
             gone += not found
             said.update(dict.fromkeys(found))
-        return Testimony(sorted(said, key=lambda one: one.at), gone)
+        return QuotedEvidence(sorted(said, key=lambda one: one.at), gone)
 
     async def own_words(self, names: Sequence[str], scope: Scope, cursor: int | None = None) -> OwnWords:
         """Return the own words in the named messages of those whose memory it is. Raises StoreError."""
@@ -237,7 +237,7 @@ class Why:
 
     line: MemoryLine
     entry: TimelineEntry | None
-    testimony: Testimony
+    testimony: QuotedEvidence
     operation: Operation | None = None
     back: TimelineEntry | None = None
 
@@ -266,7 +266,7 @@ class Provenance:
         await self._versions.commit_hand_edits()
         entry, back = await self._origin(line, scope)
         if entry is None:
-            return Why(line, None, Testimony((), 0), back=back)
+            return Why(line, None, QuotedEvidence((), 0), back=back)
         operation, names = _evidence(entry, line)
         return Why(line, entry, await self._hear(entry, names, line, scope), operation, back)
 
@@ -292,11 +292,11 @@ class Provenance:
             return await self._before(entry, line, scope), entry
         return entry, None
 
-    async def _hear(self, entry: TimelineEntry, names: Sequence[str], line: MemoryLine, scope: Scope) -> Testimony:
+    async def _hear(self, entry: TimelineEntry, names: Sequence[str], line: MemoryLine, scope: Scope) -> QuotedEvidence:
         commit = commits.parse(entry.version.message)
         if entry.kind == "remember" and names and commit and not commit.turn:
             session = names[0].rpartition("#")[0]
-            return Testimony([QuotedMessage("command", bare(line.text), entry.version.at.isoformat(), session)], 0)
+            return QuotedEvidence([QuotedMessage("command", bare(line.text), entry.version.at.isoformat(), session)], 0)
         return await self._witnesses.hear(names, scope, line.text, commit.cursor if commit else None)
 
     async def _before(self, back: TimelineEntry, line: MemoryLine, scope: Scope) -> TimelineEntry | None:

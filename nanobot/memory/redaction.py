@@ -11,7 +11,7 @@ from nanobot.memory.facts import facts_in
 from nanobot.memory.markdown import lines_of
 from nanobot.memory.tombstones import FOLDER, decode
 from nanobot.nlp.matcher import plain
-from nanobot.ports import Meant
+from nanobot.ports import ErasurePlan
 from nanobot.workspace import is_note, scope_of
 
 _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
@@ -26,10 +26,10 @@ _HEAD = re.compile(
 _NOTHING_LEFT = "(forgotten)"
 
 
-class Rewriting:
+class Redaction:
     """For one forget. Looks only at what belongs to the scopes that are meant."""
 
-    def __init__(self, meant: Meant) -> None:
+    def __init__(self, meant: ErasurePlan) -> None:
         self._meant = meant
         # Versions made by hand name the files that were changed.
         self._gone = {PurePosixPath(note).name for note in meant.notes if not note.endswith("/")} - _FIXED

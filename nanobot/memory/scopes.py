@@ -20,7 +20,7 @@ MEMORY, USER, SOUL = "MEMORY.md", "USER.md", "SOUL.md"
 
 
 @dataclass(frozen=True)
-class Places:
+class ScopePaths:
     """Paths of a scope's files, relative to the workspace."""
 
     scope: Scope

@@ -5,7 +5,7 @@ from typing import Literal
 
 from nanobot.errors import LLMError
 from nanobot.models.calls import Calls, announced_call, is_shaped_like_call, written_calls
-from nanobot.models.reasoning import Visible
+from nanobot.models.reasoning import VisibleText
 from nanobot.models.wire import ExtraFields, ExtraRoom, well_formed
 from nanobot.ports import Reply, ToolSpec
 from nanobot.transcript import Usage
@@ -26,7 +26,7 @@ _KNOWN = ("role", "content", "tool_calls", "refusal")
 class GrowingAnswer:
     """Answer of one attempt as far as it has come."""
 
-    def __init__(self, visible: Visible, tools: Sequence[ToolSpec] = ()) -> None:
+    def __init__(self, visible: VisibleText, tools: Sequence[ToolSpec] = ()) -> None:
         """`tools` are those offered to the model: calls of these may be written as text."""
         self._visible = visible
         self._tools = tools

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from nanobot.errors import LLMError, WeightsError
 from nanobot.models.answer import GrowingAnswer
 from nanobot.models.failures import failure
-from nanobot.models.reasoning import ShownStream, Visible
+from nanobot.models.reasoning import ShownStream, VisibleText
 from nanobot.models.wire import Json, messages_to_wire, tools_to_wire
 from nanobot.ports import Clock, ModelInfo, Reply, Request, Stream
 
@@ -236,7 +236,7 @@ class LocalModel:
     async def complete(self, request: Request, stream: Stream) -> Reply:
         loop = asyncio.get_running_loop()
         unwanted = threading.Event()
-        answer = GrowingAnswer(Visible(ShownStream(stream), calls=bool(request.tools)), request.tools)
+        answer = GrowingAnswer(VisibleText(ShownStream(stream), calls=bool(request.tools)), request.tools)
         failed: list[Json] = []
 
         def take(chunk: Json) -> None:

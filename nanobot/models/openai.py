@@ -30,7 +30,7 @@ from nanobot.models.endpoint import (
     time_limit,
 )
 from nanobot.models.failures import failure
-from nanobot.models.reasoning import ShownStream, Visible
+from nanobot.models.reasoning import ShownStream, VisibleText
 from nanobot.models.wire import (
     MAX_EXTRA,
     Json,
@@ -150,7 +150,7 @@ class OpenAIModel:
 
     async def _attempt(self, request: Request, body: Json, seen: ShownStream) -> Reply:
         """One request. Whatever breaks behind the end of an answer does not harm it."""
-        visible = Visible(seen, unopened=self._unopened_reasoning, calls=bool(request.tools))
+        visible = VisibleText(seen, unopened=self._unopened_reasoning, calls=bool(request.tools))
         answer = GrowingAnswer(visible, request.tools)
         try:
             async with (

@@ -38,7 +38,7 @@ Report = Callable[[int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class DownloadOffer:
     """Offer of a server at an address.
 
     size in bytes, and sha256, are None if the server does not say; `version` tells one version
@@ -158,7 +158,7 @@ def is_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def look(client: httpx2.Client, url: str) -> Offer:
+def look(client: httpx2.Client, url: str) -> DownloadOffer:
     """See what there is at an address, without fetching it. Raises StoreError.
 
     Hugging Face names the SHA-256 of a file in the header X-Linked-Etag of its redirect.
@@ -167,10 +167,12 @@ def look(client: httpx2.Client, url: str) -> Offer:
         if answer.headers.get("Content-Type", "").startswith("text/html"):
             raise StoreError(f"{url} leads to a web page, not to a file. Copy the address of its download button")
         linked = [_SHA256.fullmatch(step.headers.get("X-Linked-Etag", "")) for step in (*answer.history, answer)]
-        return Offer(url, _length(answer), next((found[1] for found in linked if found), None), _version(answer))
+        return DownloadOffer(
+            url, _length(answer), next((found[1] for found in linked if found), None), _version(answer)
+        )
 
 
-def fetch(client: httpx2.Client, offer: Offer, target: Path, report: Report) -> str:
+def fetch(client: httpx2.Client, offer: DownloadOffer, target: Path, report: Report) -> str:
     """Fetch a file to `target`, and return its SHA-256. Raises StoreError.
 
     Until it is whole it lies beside its place, and what is there of it is not fetched again, as
@@ -199,7 +201,7 @@ def in_words(size: float) -> str:
     return f"{size:.1f} GB"
 
 
-def _fetch(client: httpx2.Client, offer: Offer, part: PartialDownload, report: Report) -> None:
+def _fetch(client: httpx2.Client, offer: DownloadOffer, part: PartialDownload, report: Report) -> None:
     """Fetch what is missing; if that breaks off, go on as long as it brings something."""
     for attempt in range(1, ATTEMPTS + 1):
         before = part.size
@@ -215,7 +217,7 @@ def _fetch(client: httpx2.Client, offer: Offer, part: PartialDownload, report: R
             return
 
 
-def _fetch_rest(client: httpx2.Client, offer: Offer, part: PartialDownload, report: Report) -> None:
+def _fetch_rest(client: httpx2.Client, offer: DownloadOffer, part: PartialDownload, report: Report) -> None:
     if offer.size is not None and part.size == offer.size:
         return
     if not offer.version or offer.size is None or part.size > offer.size:

@@ -146,7 +146,7 @@ _PLAIN = _Marks(_ALL)
 _WITH_CALLS = _Marks({*_ALL, *CALL_MARKS})
 
 
-class Visible:
+class VisibleText:
     """The visible part of a text that arrives in pieces of any size.
 
     Reasoning stands between marks, anywhere outside code; the opening one may be missing (some

@@ -39,7 +39,7 @@ _SHORT = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 @dataclass(frozen=True)
-class Shipped:
+class ShippedTexts:
     """Texts that came with the program: nobody said them, so that they tell nothing, wherever they stand.
 
     `lines`, as `plain` has them, count each by itself; `passages` only where all their lines stand together, such as
@@ -63,7 +63,7 @@ class Shipped:
 
 
 @dataclass(frozen=True)
-class Traces:
+class TextMatcher:
     """Terms that must all stand in one line, and whole lines, as `plain` has them.
 
     The lines are of what goes: where one was copied to, the copy goes, too. What is `shipped` is never meant.
@@ -71,7 +71,7 @@ class Traces:
 
     terms: tuple[str, ...] = ()
     lines: frozenset[str] = frozenset()
-    shipped: Shipped = field(default_factory=Shipped)
+    shipped: ShippedTexts = field(default_factory=ShippedTexts)
 
     def name(self, text: str) -> bool:
         """True if all the terms stand in one line of the text. Case and width do not count; words are whole words."""

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from nanobot.errors import PairingError
 from nanobot.messages import Sender
-from nanobot.ports.people import Book, Linking, PairingRequest, PersonLink, WrongLink
+from nanobot.ports.people import Linking, PairingRequest, PeopleBook, PersonLink, WrongLink
 
 # Rows of the book of people, by channel and id.
 
@@ -35,7 +35,7 @@ def without(rows: Sequence[K], gone: Known) -> tuple[K, ...]:
     return tuple(row for row in rows if (row.channel, row.id) != (gone.channel, gone.id))
 
 
-def without_names(book: Book, is_meant: Callable[[str, str], bool]) -> Book:
+def without_names(book: PeopleBook, is_meant: Callable[[str, str], bool]) -> PeopleBook:
     """The book without the names that are meant, given `channel:id` and the name."""
     people = tuple(
         replace(row, name="") if row.name and is_meant(f"{row.channel}:{row.id}", row.name) else row
@@ -82,12 +82,12 @@ def plain(typed: str) -> bytes:
     return "".join(typed.upper().replace("-", "").split()).encode(errors="replace")
 
 
-def waiting(book: Book, now: datetime) -> Sequence[PairingRequest]:
+def waiting(book: PeopleBook, now: datetime) -> Sequence[PairingRequest]:
     """The strangers whose codes are valid, the oldest first."""
     return [asking for asking in book.asking if asking.until > now]
 
 
-def given(book: Book, channel: str, sender: Sender, chat: str, now: datetime) -> PairingRequest | None:
+def given(book: PeopleBook, channel: str, sender: Sender, chat: str, now: datetime) -> PairingRequest | None:
     """The code that somebody has, or a new one, not written down yet; None if they were denied."""
     known = row_of(waiting(book, now), channel, sender.id)
     if known:
@@ -99,21 +99,21 @@ def given(book: Book, channel: str, sender: Sender, chat: str, now: datetime) ->
     )
 
 
-def with_asking(book: Book, asking: PairingRequest, now: datetime) -> Book:
+def with_asking(book: PeopleBook, asking: PairingRequest, now: datetime) -> PeopleBook:
     """The book with a new code, without the channel's oldest ones if there were too many."""
     others = [each for each in waiting(book, now) if each.channel == asking.channel]
     gone = others[: max(0, len(others) + 1 - MOST_ASKING)]
     return replace(book, asking=(*(each for each in book.asking if each not in gone), asking))
 
 
-def find(book: Book, typed: str) -> PairingRequest | None:
+def find(book: PeopleBook, typed: str) -> PairingRequest | None:
     """Return the holder of a code, valid or over; None if there is none. Takes as long whatever is typed."""
     code = plain(typed)
     same = [each for each in book.asking if hmac.compare_digest(each.code.encode(), code)]
     return same[0] if same else None
 
 
-def locked_until(book: Book, now: datetime) -> datetime | None:
+def locked_until(book: PeopleBook, now: datetime) -> datetime | None:
     """Until when codes cannot be approved over chat; None if they can."""
     recent = [at for at in book.wrong if at + LOCKED > now]
     return recent[-MOST_WRONG] + LOCKED if len(recent) >= MOST_WRONG else None
@@ -128,7 +128,7 @@ def check_pairing_code(asking: PairingRequest | None, now: datetime) -> PairingR
     return asking
 
 
-def without_old_codes(book: Book, now: datetime) -> Book:
+def without_old_codes(book: PeopleBook, now: datetime) -> PeopleBook:
     """The book without what does not matter any more: what was kept of strangers goes."""
     return replace(
         book,
@@ -148,26 +148,26 @@ Who = tuple[str, str]
 """A channel, and the id of somebody there."""
 
 
-def first(book: Book, who: Who) -> Who:
+def first(book: PeopleBook, who: Who) -> Who:
     """Return the person whose memory this one shares: the first of those linked."""
     return next(((link.first_channel, link.first_id) for link in book.links if (link.channel, link.id) == who), who)
 
 
-def linked(book: Book, who: Who) -> Sequence[Who]:
+def linked(book: PeopleBook, who: Who) -> Sequence[Who]:
     """Everywhere that this person is, the first place first."""
     home = first(book, who)
     others = [(link.channel, link.id) for link in book.links if (link.first_channel, link.first_id) == home]
     return [home, *others]
 
 
-def with_code(book: Book, who: Who, now: datetime) -> tuple[Book, Linking]:
+def with_code(book: PeopleBook, who: Who, now: datetime) -> tuple[PeopleBook, Linking]:
     """Give somebody a code; an older one of theirs is void."""
     linking = Linking(channel=who[0], id=who[1], code=new_code(), until=now + LINK_VALID)
     others = (each for each in book.linking if (each.channel, each.id) != who)
     return replace(book, linking=(*others, linking)), linking
 
 
-def check_link_code(book: Book, who: Who, typed: str, now: datetime) -> Linking | None:
+def check_link_code(book: PeopleBook, who: Who, typed: str, now: datetime) -> Linking | None:
     """The code that was typed; None if there is none like it. Takes as long whatever is typed. Raises PairingError."""
     wrong = [each.at for each in book.wrong_links if (each.channel, each.id) == who and each.at + LOCKED > now]
     if len(wrong) >= MOST_WRONG:
@@ -176,12 +176,12 @@ def check_link_code(book: Book, who: Who, typed: str, now: datetime) -> Linking 
     return next((e for e in book.linking if hmac.compare_digest(e.code.encode(), code) and e.until > now), None)
 
 
-def with_wrong(book: Book, who: Who, now: datetime) -> Book:
+def with_wrong(book: PeopleBook, who: Who, now: datetime) -> PeopleBook:
     """Count a wrong code."""
     return replace(book, wrong_links=(*book.wrong_links, WrongLink(channel=who[0], id=who[1], at=now)))
 
 
-def joined(book: Book, who: Who, linking: Linking) -> Book:
+def joined(book: PeopleBook, who: Who, linking: Linking) -> PeopleBook:
     """This person is the one who was given the code, and so is everybody who was this person. Raises PairingError.
 
     Codes that either was given before are void: whoever types one would be in a memory that is not only its giver's.
@@ -197,7 +197,7 @@ def joined(book: Book, who: Who, linking: Linking) -> Book:
     return replace(book, links=(*kept, *new), linking=linking_still)
 
 
-def parted(book: Book, who: Who) -> Book:
+def parted(book: PeopleBook, who: Who) -> PeopleBook:
     """This person is only who they are here: where they were first, everybody else is parted. Raises PairingError."""
     kept = tuple(
         link for link in book.links if who not in ((link.channel, link.id), (link.first_channel, link.first_id))
@@ -207,7 +207,7 @@ def parted(book: Book, who: Who) -> Book:
     return replace(book, links=kept)
 
 
-def without_old_links(book: Book, now: datetime) -> Book:
+def without_old_links(book: PeopleBook, now: datetime) -> PeopleBook:
     """The book without codes that are over and tries that do not count any more."""
     return replace(
         book,

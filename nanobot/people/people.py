@@ -14,7 +14,16 @@ from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.people import codes
 from nanobot.people.codes import row_of, without, without_names
 from nanobot.ports import Clock
-from nanobot.ports.people import AdmittedGroup, Book, Denied, Linking, Listening, Paired, PairingRequest, PeopleStore
+from nanobot.ports.people import (
+    AdmittedGroup,
+    Denied,
+    Linking,
+    Listening,
+    Paired,
+    PairingRequest,
+    PeopleBook,
+    PeopleStore,
+)
 
 # Who may talk to the bot: what the configuration says, and what pairing added.
 
@@ -27,7 +36,7 @@ MACHINE = "machine"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Configured:
+class ConfiguredPeople:
     """Configured people and groups of a channel. Ids are compared as they stand; a name is no id."""
 
     owners: Collection[str] = ()
@@ -38,7 +47,7 @@ class Configured:
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedGroup:
     """Mode in which a group is served."""
 
     listening: Listening
@@ -51,7 +60,7 @@ class People:
     An empty list admits nobody. A change is on disk before it holds.
     """
 
-    def __init__(self, store: PeopleStore, clock: Clock, configured: Mapping[str, Configured]) -> None:
+    def __init__(self, store: PeopleStore, clock: Clock, configured: Mapping[str, ConfiguredPeople]) -> None:
         """`configured` by the names of the channels.
 
         The book is read when it is first needed, so that whoever makes this need not hold the workspace yet;
@@ -65,7 +74,7 @@ class People:
         """Called when somebody's role, or whose memory is theirs, has changed."""
 
     @property
-    def configured(self) -> Mapping[str, Configured]:
+    def configured(self) -> Mapping[str, ConfiguredPeople]:
         """Configured people and groups, by channel."""
         return self._configured
 
@@ -112,7 +121,7 @@ class People:
         """True if another bot may talk: only the configuration says so."""
         return bot_id in self._says(channel).bots
 
-    def served(self, channel: str, ids: Sequence[str]) -> Served | None:
+    def served(self, channel: str, ids: Sequence[str]) -> ServedGroup | None:
         """Return the mode of a group; None if it is not served.
 
         `ids` are those under which it may be admitted, the closest first.
@@ -124,9 +133,9 @@ class People:
         wants_all = any(each in says.store_all for each in ids)
         for each in ids:
             if group := row_of(self._book.groups, channel, each):
-                return Served(group.listening, group.keeps_all or wants_all)
+                return ServedGroup(group.listening, group.keeps_all or wants_all)
             if each in says.groups:
-                return Served(says.groups[each], wants_all)
+                return ServedGroup(says.groups[each], wants_all)
         return None
 
     async def seen(self, channel: str, sender: Sender) -> None:
@@ -280,11 +289,11 @@ class People:
             await self._write(named)
 
     @cached_property
-    def _book(self) -> Book:
+    def _book(self) -> PeopleBook:
         return self._store.read()
 
-    def _says(self, channel: str) -> Configured:
-        return self._configured.get(channel) or Configured()
+    def _says(self, channel: str) -> ConfiguredPeople:
+        return self._configured.get(channel) or ConfiguredPeople()
 
     async def _find(self, code: str, by: str) -> PairingRequest:
         """The stranger with this code. Over chat, wrong codes are counted, and then none is looked at."""
@@ -296,11 +305,11 @@ class People:
             await self._write(replace(self._book, wrong=(*self._book.wrong, now)))
         return codes.check_pairing_code(asking, now)
 
-    async def _write(self, book: Book) -> None:
+    async def _write(self, book: PeopleBook) -> None:
         now = self._clock.now()
         await shielded(self._replace(codes.without_old_links(codes.without_old_codes(book, now), now)))
 
-    async def _replace(self, book: Book) -> None:
+    async def _replace(self, book: PeopleBook) -> None:
         await self._store.write(book)
         is_other = _standing(book) != _standing(self._book)
         self._book = book
@@ -309,7 +318,7 @@ class People:
                 hears()
 
 
-def _standing(book: Book) -> object:
+def _standing(book: PeopleBook) -> object:
     return [(each.channel, each.id, each.role) for each in book.people], book.links
 
 

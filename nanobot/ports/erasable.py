@@ -7,13 +7,13 @@ from typing import Protocol
 
 from nanobot.i18n import Language
 from nanobot.messages import Address
-from nanobot.nlp.matcher import Traces, plain
+from nanobot.nlp.matcher import TextMatcher, plain
 from nanobot.ports.memory import Episode
 from nanobot.transcript import Message
 
 
 @dataclass(frozen=True, kw_only=True)
-class Meant:
+class ErasurePlan:
     """Erasure as worked out: every store decides by it which of its items go.
 
     scopes    whose memory is reached, by name; None: everybody's
@@ -36,7 +36,7 @@ class Meant:
     """
 
     scopes: frozenset[str] | None = None
-    traces: Traces = field(default_factory=Traces)
+    traces: TextMatcher = field(default_factory=TextMatcher)
     sessions: frozenset[str] = frozenset()
     heard: frozenset[str] = frozenset()
     dropped: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -121,11 +121,11 @@ class Erasable(Protocol):
         """True if it keeps this file."""
         ...
 
-    async def find(self, meant: Meant) -> StoreFindings:
+    async def find(self, meant: ErasurePlan) -> StoreFindings:
         """Return the items that would go. Changes nothing. Raises StoreError."""
         ...
 
-    async def erase(self, meant: Meant) -> None:
+    async def erase(self, meant: ErasurePlan) -> None:
         """Let it go, for good; what is gone already is no mistake. Raises StoreError."""
         ...
 
@@ -154,7 +154,7 @@ class Order:
     scopes: frozenset[str] | None
     address: Address | None
     language: Language
-    meant: Meant | None = None
+    meant: ErasurePlan | None = None
     stones: Mapping[str, str] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     message: str = ""

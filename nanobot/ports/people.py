@@ -96,7 +96,7 @@ class WrongLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Book:
+class PeopleBook:
     """All of it. `wrong` are the times at which wrong codes were tried."""
 
     people: tuple[Paired, ...] = ()
@@ -112,13 +112,13 @@ class Book:
 class PeopleStore(Protocol):
     """Keeps the book."""
 
-    def read(self) -> Book:
+    def read(self) -> PeopleBook:
         """Return the book as last written; an empty one if there is none, or it cannot be understood.
 
         Raises StoreError.
         """
         ...
 
-    async def write(self, book: Book) -> None:
+    async def write(self, book: PeopleBook) -> None:
         """Keep it, durably. Raises StoreError; then the old one is still there."""
         ...

@@ -43,7 +43,7 @@ class SearchableText:
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
+class SearchLimits:
     """Limits of a search; empty means everywhere. Days are ordinals, both ends included.
 
     `before`: of this session only what stands before this position.
@@ -55,11 +55,11 @@ class Within:
     before: tuple[str, int] | None = None
 
 
-EVERYWHERE = Within()
+EVERYWHERE = SearchLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class IndexSize:
     """Size of an index: texts, and words per text; the years spoken in and the speakers, as far as asked."""
 
     texts: int
@@ -95,7 +95,7 @@ class Embedder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class SemanticMatches:
     """Texts closest in meaning to a question: their keys, and how close any text is, from 0."""
 
     keys: Sequence[int] = ()
@@ -105,7 +105,7 @@ class Near:
 class RecallIndex(Protocol):
     """Finds texts by words and days. Derived: may be deleted, and is then built anew. Blocks briefly."""
 
-    def extent(self, within: Within) -> Extent: ...
+    def extent(self, within: SearchLimits) -> IndexSize: ...
 
     def counts(self, words: Sequence[str]) -> Mapping[str, int]:
         """In how many texts each word stands; absent ones are left out."""
@@ -115,15 +115,15 @@ class RecallIndex(Protocol):
         """Words that start like this, with the same count."""
         ...
 
-    def matching(self, words: Sequence[str], within: Within, limit: int) -> Sequence[int]:
+    def matching(self, words: Sequence[str], within: SearchLimits, limit: int) -> Sequence[int]:
         """Keys of the texts that hold any of the words, the best by bm25 first."""
         ...
 
-    def near(self, question: str, within: Within, limit: int) -> Near:
+    def near(self, question: str, within: SearchLimits, limit: int) -> SemanticMatches:
         """Return the texts closest in meaning; none without a model for that."""
         ...
 
-    def on_days(self, within: Within, limit: int) -> Sequence[int]:
+    def on_days(self, within: SearchLimits, limit: int) -> Sequence[int]:
         """Keys of what was said there and then, the latest first."""
         ...
 
@@ -195,18 +195,18 @@ class Recall(Protocol):
     """Brings up what was said long ago. Takes milliseconds; call it in a thread."""
 
     def search(
-        self, query: str, *, now: datetime, k: int = 10, within: Within = EVERYWHERE, around: int = 0
+        self, query: str, *, now: datetime, k: int = 10, within: SearchLimits = EVERYWHERE, around: int = 0
     ) -> Sequence[Hit]:
         """The k texts that answer a query best, the best first."""
         ...
 
-    def relevant(self, message: str, *, now: datetime, k: int = 10, within: Within = EVERYWHERE) -> Sequence[Hit]:
+    def relevant(self, message: str, *, now: datetime, k: int = 10, within: SearchLimits = EVERYWHERE) -> Sequence[Hit]:
         """At most k texts that are worth knowing when answering a message; most messages need none."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class RecallResult:
     """Results of a search; `unread` is the share of files that the index does not hold yet, 0 when it is whole."""
 
     hits: Sequence[Hit]
@@ -218,7 +218,7 @@ class Searching(Protocol):
 
     async def find(
         self, query: str, authority: Authority, *, k: int = 10, around: int = 0, but: tuple[str, str] | None = None
-    ) -> Recalled:
+    ) -> RecallResult:
         """The k best texts with so many neighbours, without those of one turn: `but` is its session and its id.
 
         Raises StoreError.

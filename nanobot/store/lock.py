@@ -22,7 +22,7 @@ _LOOKS = 1000  # at a lock that others hold for a moment
 _LONGEST = 4096  # bytes, with every character escaped
 
 
-class Holder(msgspec.Struct):
+class WorkspaceHolder(msgspec.Struct):
     """Holder of the workspace; `serves` if it is a gateway, which other commands can talk to."""
 
     pid: int
@@ -43,7 +43,7 @@ class Holder(msgspec.Struct):
 class InUseError(WorkspaceError):
     """Another process has the workspace; `holder` is None if it has not said yet who it is."""
 
-    def __init__(self, root: Path, holder: Holder | None) -> None:
+    def __init__(self, root: Path, holder: WorkspaceHolder | None) -> None:
         super().__init__(
             f"The workspace {root} is in use by {holder or 'another process'}. "
             "Close that first, or choose another one with --workspace."
@@ -175,8 +175,8 @@ def _sign(descriptor: int, *, serves: bool) -> None:
     os.pwrite(descriptor, json.dumps(holder).encode(), 0)
 
 
-def _holder(descriptor: int) -> Holder | None:
+def _holder(descriptor: int) -> WorkspaceHolder | None:
     try:
-        return msgspec.json.decode(os.pread(descriptor, _LONGEST, 0), type=Holder)
+        return msgspec.json.decode(os.pread(descriptor, _LONGEST, 0), type=WorkspaceHolder)
     except ValueError:  # who has just taken it is about to write its name
         return None

@@ -18,7 +18,7 @@ import msgspec
 from nanobot.aio import shielded
 from nanobot.errors import StoreError
 from nanobot.ports import DreamRecord, Edit, ProposedChange, SummaryFailure
-from nanobot.ports.people import Book
+from nanobot.ports.people import PeopleBook
 from nanobot.store.documents import check_regular
 from nanobot.store.private import private_folder, remove, write_private
 from nanobot.workspace import PRIVATE_FILE, Workspace
@@ -189,10 +189,10 @@ class PeopleFile:
     def __init__(self, workspace: Workspace) -> None:
         self._path = workspace.people
 
-    def read(self) -> Book:
-        return read_state(self._path, Book, Book())
+    def read(self) -> PeopleBook:
+        return read_state(self._path, PeopleBook, PeopleBook())
 
-    async def write(self, book: Book) -> None:
+    async def write(self, book: PeopleBook) -> None:
         await asyncio.to_thread(write_state, self._path, msgspec.to_builtins(book))
 
 

@@ -62,7 +62,7 @@ def clean(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinishedCommand:
     """End of a command: its exit code (negative: the signal), whether the time was up, and its output."""
 
     output: str
@@ -71,7 +71,7 @@ class Finished:
     left_running: bool
 
 
-class Output:
+class CommandOutput:
     """Output of a command, in bounded memory."""
 
     def __init__(self) -> None:
@@ -99,18 +99,18 @@ class Output:
 
 async def run(
     words: Sequence[str], folder: Path, environment: Mapping[str, str], *, seconds: float, records: Path, turn: str
-) -> Finished:
+) -> FinishedCommand:
     """Run a command to its end, at most for so long; its whole process group ends with it, also when cancelled.
 
     While it runs, a file in the folder `records` says so, and in which turn. Raises OSError if it cannot be started.
     """
-    output = Output()
+    output = CommandOutput()
     with _recorded(records, turn) as mark:
         async with _pipe() as (reader, writer):
             process = await _start(words, folder, {**environment, MARK: mark}, writer)
             writer.close()
             timed_out, left_running = await _to_its_end(process, output.collect(reader), seconds)
-    return Finished(await asyncio.to_thread(output.text), await process.wait(), timed_out, left_running)
+    return FinishedCommand(await asyncio.to_thread(output.text), await process.wait(), timed_out, left_running)
 
 
 async def end_left_over(records: Path) -> Collection[str]:

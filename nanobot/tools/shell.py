@@ -269,7 +269,7 @@ class ExecTool:
         notes = self._notes(finished)
         return ToolResult("\n".join(filter(None, [output.rstrip("\n"), *notes])), printed=_printed(for_person, notes))
 
-    def _notes(self, finished: process.Finished) -> list[str]:
+    def _notes(self, finished: process.FinishedCommand) -> list[str]:
         notes = [] if finished.output.strip() else ["[no output]"]
         if finished.timed_out:
             notes.append(f"[ended after {self._policy.timeout:g} seconds, the limit; its processes are gone]")

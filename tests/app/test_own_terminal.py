@@ -5,7 +5,7 @@ from pathlib import Path
 
 import nanobot.app
 from nanobot import __version__
-from nanobot.channels.socket.client import Joined
+from nanobot.channels.socket.client import JoinedTerminal
 from nanobot.channels.terminal.person import at, words
 from nanobot.config import load
 from nanobot.messages import InboundMessage, OutboundMessage, Progress
@@ -56,7 +56,7 @@ async def test_the_first_terminal_moves_to_where_another_is_and_keeps_nobody_wai
         while not Workspace(config.workspace).socket.exists():  # noqa: ASYNC110 - another task makes it
             await asyncio.sleep(0)
         wire = await connected(Workspace(config.workspace), __version__, "attach", ["other"])
-        joined = asyncio.create_task((await Joined.join(wire)).run(second, at("other")))
+        joined = asyncio.create_task((await JoinedTerminal.join(wire)).run(second, at("other")))
         async with first.screen:  # a command of the person has it
             first.typed.put_nowait(words(at("default"), "/help"))
             for _ in range(2):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.app.channels import PROBE_EVERY, Watch
+from nanobot.app.channels import PROBE_EVERY, GatewayMonitor
 from nanobot.bus.database import SpoolDatabase
 from nanobot.bus.spool import Spool
 from nanobot.commands.admin import gateway_lines
@@ -58,7 +58,7 @@ async def test_what_is_refused_is_told_until_the_disk_takes_messages_again(
     spool: Spool, breaks: str, mends: str, kind: str, sentence: str
 ) -> None:
     clock, told = FakeClock(), list[str]()
-    watch = Watch(spool, clock, "en", told.append)
+    watch = GatewayMonitor(spool, clock, "en", told.append)
     running = asyncio.create_task(watch.run())
     await spool.publish(said("taken before"))
     await set_up(spool, breaks)
@@ -83,7 +83,7 @@ async def test_what_is_refused_is_told_until_the_disk_takes_messages_again(
 async def test_a_disk_that_is_nearly_full_is_tried_before_anybody_writes(
     spool: Spool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watch = Watch(spool, FakeClock(), "en", print)
+    watch = GatewayMonitor(spool, FakeClock(), "en", print)
     monkeypatch.setattr(SpoolDatabase, "is_tight", lambda _: True)
     await spool.probe()
     assert (await watch.look()).channels == []  # it takes a message all the same

@@ -11,7 +11,7 @@ from nanobot.channels.access import ANSWER_EVERY, LOG_EVERY, Admission, Contact,
 from nanobot.errors import StoreError
 from nanobot.messages import Address, OutboundMessage, Sender
 from nanobot.people.codes import MOST_ASKING
-from nanobot.people.people import MACHINE, Configured, People
+from nanobot.people.people import MACHINE, ConfiguredPeople, People
 from tests.fakes.clock import FakeClock
 from tests.fakes.people import GROUP, MEMBER, OWNER, STRANGER, MemoryPeople, nobody, some_people
 
@@ -76,7 +76,7 @@ async def test_in_a_group_everybody_has_their_role_and_the_groups_memory(front: 
 
 
 async def test_a_thread_has_the_memory_of_its_channel_also_where_the_server_was_let_in() -> None:
-    configured = Configured(owners=[OWNER], groups={"server": "open"})
+    configured = ConfiguredPeople(owners=[OWNER], groups={"server": "open"})
     people = People(MemoryPeople(), FakeClock(), {"discord": configured})
     door = PeoplePolicy(people, Front().send, FakeClock())
     contact = Contact(
@@ -228,7 +228,7 @@ async def test_a_name_never_lets_anybody_in(front: Front, name: str) -> None:
 
 async def test_bots_get_no_code_and_are_heard_only_where_allowed_and_by_name() -> None:
     people = People(
-        MemoryPeople(), FakeClock(), {"telegram": Configured(owners=["8"], bots=["7"], groups={GROUP: "open"})}
+        MemoryPeople(), FakeClock(), {"telegram": ConfiguredPeople(owners=["8"], bots=["7"], groups={GROUP: "open"})}
     )
     front = Front()
     front.people, front.door = people, PeoplePolicy(people, front.send, front.clock)

@@ -10,17 +10,17 @@ import msgspec
 import pytest
 
 from nanobot.bus.spool import Spool
-from nanobot.channels.socket.client import Joined, NotTakenError, SteadyChannel
+from nanobot.channels.socket.client import JoinedTerminal, NotTakenError, SteadyChannel
 from nanobot.channels.socket.server import (
     FROM_GATEWAY,
     ONCE,
     FromGateway,
     MessageRefused,
     MessageShown,
+    MessageTaken,
     Say,
     Send,
     SessionSwitched,
-    Taken,
     TerminalServer,
     TurnShown,
     Welcome,
@@ -167,7 +167,7 @@ async def test_all_terminals_of_a_conversation_see_it_and_one_of_them_suffices(s
 async def test_what_is_said_is_taken_by_the_bus_as_the_owner_s(scene: Scene) -> None:
     async with scene.attached() as wire:
         wire.say(Say("cli:default:1", "hello"))
-        assert await wire.next() == Taken("cli:default:1")
+        assert await wire.next() == MessageTaken("cli:default:1")
     message = await scene.spool.receive()
     assert (message.id, message.address, message.text, message.sender.id) == ("cli:default:1", HERE, "hello", "local")
 
@@ -186,7 +186,7 @@ async def test_while_the_gateway_ends_nothing_is_taken(scene: Scene) -> None:
 async def test_one_question_sees_its_own_turn_only_if_a_terminal_watches_the_rest(scene: Scene) -> None:
     async with scene.attached() as terminal, scene.attached("default", ONCE) as script:
         script.say(Say("cli:default:1", "what time is it?"))
-        assert await script.next() == Taken("cli:default:1")
+        assert await script.next() == MessageTaken("cli:default:1")
         assert (await scene.spool.receive()).sender.id == "script"
         for turn, began in (("of the terminal", "cli:default:0"), ("of the script", "cli:default:1")):
             scene.spool.show(Progress(address=HERE, turn=turn, kind="started", text=began))
@@ -213,7 +213,9 @@ async def test_one_question_refuses_what_is_asked_back_and_has_its_answer_with_n
 ) -> None:
     channel = OneShot(HERE, "run date", english)
     async with scene.attached("default", ONCE) as wire, asyncio.timeout(120):
-        asking = asyncio.create_task(Joined(wire.end, Welcome("hello", False, "en", [])).run(channel, HERE, once=True))
+        asking = asyncio.create_task(
+            JoinedTerminal(wire.end, Welcome("hello", False, "en", [])).run(channel, HERE, once=True)
+        )
         asked = await scene.spool.receive()
         question = OutboundMessage(id="q", address=HERE, text="May I?", kind="question", buttons=CHOICES)
         await scene.spool.send(question)
@@ -271,7 +273,7 @@ async def test_a_terminal_that_goes_on_with_another_conversation_sees_and_says_w
         assert await wire.next_text() == "waits for work"
         wire.say(MessageShown("w1"))
         wire.say(Say("s1", "hello", here="/project"))
-        assert await wire.next() == Taken("s1")
+        assert await wire.next() == MessageTaken("s1")
         message = await scene.spool.receive()
         assert (message.address, message.authority.here) == (elsewhere, "/project")
         await scene.says("d2", "for nobody")
@@ -331,7 +333,7 @@ async def joined_to(desk: TerminalServer, disk: FullDisk, steady: SteadyChannel)
     """A terminal at a desk whose messages go to this disk."""
     wire = FakeWire()
     serving = [asyncio.create_task(work) for work in (desk.listen(disk.publish), desk.attach(["default"], wire))]
-    joined = await Joined.join(wire.end)
+    joined = await JoinedTerminal.join(wire.end)
     async with asyncio.timeout(120):
         running = asyncio.create_task(joined.run(steady, HERE))
         try:

@@ -9,7 +9,7 @@ from nanobot.authority import Role
 from nanobot.bus.spool import Spool
 from nanobot.cli import main
 from nanobot.messages import Sender
-from nanobot.people.people import Configured, People
+from nanobot.people.people import ConfiguredPeople, People
 from nanobot.ports import Delivery
 from nanobot.schedule.scheduler import SystemClock
 from nanobot.store.lock import WorkspaceLock
@@ -26,7 +26,7 @@ class Shell:
 
     @property
     def people(self) -> People:
-        return People(PeopleFile(self.workspace), SystemClock(None), {"telegram": Configured()})
+        return People(PeopleFile(self.workspace), SystemClock(None), {"telegram": ConfiguredPeople()})
 
     def code(self, user_id: str) -> str:
         asking = asyncio.run(self.people.code_for("telegram", Sender(user_id), f"chat-of-{user_id}"))

@@ -10,10 +10,10 @@ from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.commands.history import HistoryCommands, history_commands
 from nanobot.commands.history_words import told
 from nanobot.commands.memory import remember_command
-from nanobot.core.commands import Call, CommandAnswer, Router
+from nanobot.core.commands import CommandAnswer, CommandCall, Router
 from nanobot.i18n import Language
 from nanobot.memory.changes import VersionedWriter
-from nanobot.memory.history import Reverting, Timeline
+from nanobot.memory.history import Revert, Timeline
 from nanobot.memory.proposals import Proposals
 from nanobot.memory.provenance import MessageLookup, Provenance
 from nanobot.memory.scopes import MemoryRegistry
@@ -55,7 +55,7 @@ class Historian:
         self.history = HistoryCommands(
             timeline,
             Provenance(versions, MessageLookup(bedroom.episodes, bedroom.sessions)),
-            Reverting(versions, timeline, self.keeping, self.shelves, bedroom.clock, self.passage),
+            Revert(versions, timeline, self.keeping, self.shelves, bedroom.clock, self.passage),
             self._is_dreaming,
         )
         self._router = Router([*history_commands(self.history, told), remember_command(self.shelves)])
@@ -68,7 +68,7 @@ class Historian:
         message = InboundMessage(
             id="telegram:1:99", address=Address("telegram", "1"), sender=Sender("1"), authority=authority, text=text
         )
-        return await command.handler(Call(message, argument, language))
+        return await command.handler(CommandCall(message, argument, language))
 
     async def says(self, text: str, authority: Authority = ADA, language: Language = "en") -> str:
         """What it says, if it did what it was asked."""

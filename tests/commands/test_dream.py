@@ -7,7 +7,7 @@ import pytest
 
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.commands.memory import dream_command, dream_lines
-from nanobot.core.commands import Call, CommandAnswer
+from nanobot.core.commands import CommandAnswer, CommandCall
 from nanobot.errors import LLMError
 from nanobot.i18n import Language
 from nanobot.memory.episodes.consolidator import Archiving
@@ -42,7 +42,7 @@ async def ask(bedroom: Bedroom, scope: Scope = OWNER, language: Language = "en")
         authority=Authority(role, scope, origin),
         text="/dream",
     )
-    return await dream_command(bedroom.dream, send, nothing).handler(Call(message, "", language)), sent
+    return await dream_command(bedroom.dream, send, nothing).handler(CommandCall(message, "", language)), sent
 
 
 async def test_it_says_what_it_reads_and_then_what_changed(bedroom: Bedroom) -> None:
@@ -93,7 +93,7 @@ async def lines(bedroom: Bedroom, scope: Scope, language: Language = "en") -> li
     message = InboundMessage(id="x", address=address, sender=Sender("1"), authority=authority, text="/status")
     due = bedroom.clock.now().replace(hour=23, minute=30)
     told = dream_lines(bedroom.dream, lambda after: max(due, after or due))
-    return list(await told(Call(message, "", language)))
+    return list(await told(CommandCall(message, "", language)))
 
 
 async def test_how_dream_is_doing_stands_in_one_line(bedroom: Bedroom) -> None:

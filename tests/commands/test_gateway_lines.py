@@ -8,7 +8,7 @@ import msgspec
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.commands.admin import GatewayLines
-from nanobot.core.commands import Call
+from nanobot.core.commands import CommandCall
 from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.ports import Alert, Backlog
 from nanobot.ports.gateway import ChannelState, Flow, Gap, GapReason, GatewayState
@@ -45,11 +45,11 @@ class Gateway:
         self.state = replace(self.state, backlog=replace(self.state.backlog, troubles=left))
 
 
-def asked(argument: str = "", authority: Authority = OWNER_IN_TERMINAL) -> Call:
+def asked(argument: str = "", authority: Authority = OWNER_IN_TERMINAL) -> CommandCall:
     message = InboundMessage(
         id="1", address=Address("telegram", "1"), sender=Sender("1"), authority=authority, text="/status"
     )
-    return Call(message, argument, "en")
+    return CommandCall(message, argument, "en")
 
 
 async def test_an_owner_hears_of_channels_what_waits_and_what_could_not_be_delivered() -> None:

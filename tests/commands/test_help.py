@@ -6,11 +6,11 @@ import pytest
 
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.commands.session import help_command
-from nanobot.core.commands import Call, Command, CommandAnswer
+from nanobot.core.commands import Command, CommandAnswer, CommandCall
 from nanobot.messages import Address, InboundMessage, Sender
 
 
-async def nothing(_: Call) -> CommandAnswer:
+async def nothing(_: CommandCall) -> CommandAnswer:
     return CommandAnswer("")
 
 
@@ -25,7 +25,7 @@ async def test_a_command_is_listed_for_those_who_may_use_it() -> None:
             authority=Authority(role, Scope.person("telegram", "2"), Origin.PERSON),
             text=typed,
         )
-        text = (await listed.handler(Call(message, typed.partition(" ")[2], "en"))).text
+        text = (await listed.handler(CommandCall(message, typed.partition(" ")[2], "en"))).text
         return [row.partition(":")[0] for row in text.splitlines()]
 
     assert await names(Role.OWNER) == ["/help", "/new", "/pair"]

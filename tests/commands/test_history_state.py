@@ -8,7 +8,7 @@ import pytest
 
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.commands.history import HistoryState
-from nanobot.core.commands import Call
+from nanobot.core.commands import CommandCall
 from nanobot.memory.changes import WithoutIndex, by_hand
 from nanobot.memory.versions.store import GitVersions
 from nanobot.messages import Address, InboundMessage, Sender
@@ -34,7 +34,7 @@ class Looking:
         message = InboundMessage(
             id="1", address=Address("telegram", "1"), sender=Sender("1"), authority=authority, text="/status"
         )
-        return await self.state(Call(message, "", "en"))
+        return await self.state(CommandCall(message, "", "en"))
 
 
 @pytest.fixture

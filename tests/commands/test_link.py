@@ -7,10 +7,10 @@ import pytest
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.channels.access import Contact, PeoplePolicy
 from nanobot.commands.admin import link_command
-from nanobot.core.commands import Call, CommandAnswer
+from nanobot.core.commands import CommandAnswer, CommandCall
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
 from nanobot.people.codes import MOST_WRONG
-from nanobot.people.people import Configured, People
+from nanobot.people.people import ConfiguredPeople, People
 from tests.fakes.clock import FakeClock
 from tests.fakes.people import MemoryPeople
 
@@ -23,8 +23,8 @@ class House:
     def __init__(self) -> None:
         self.clock = FakeClock()
         configured = {
-            "telegram": Configured(owners=["9"], members=["1"], groups={"-5": "open"}),
-            "discord": Configured(members=["2", "3"]),
+            "telegram": ConfiguredPeople(owners=["9"], members=["1"], groups={"-5": "open"}),
+            "discord": ConfiguredPeople(members=["2", "3"]),
         }
         self.people = People(MemoryPeople(), self.clock, configured)
         self.access = PeoplePolicy(self.people, self._send, self.clock)
@@ -44,7 +44,7 @@ class House:
         message = InboundMessage(
             id="m", address=where, sender=Sender(who[1]), authority=await self.scope(who, group), text=argument
         )
-        return await link_command(self.people).handler(Call(message, argument, "en"))
+        return await link_command(self.people).handler(CommandCall(message, argument, "en"))
 
     async def code(self, who: tuple[str, str]) -> str:
         found = re.search(r"/link (\w+)", (await self.type(who)).text)

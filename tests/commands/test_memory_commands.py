@@ -6,7 +6,7 @@ import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.commands.memory import MemoryView, memory_command, remember_command
-from nanobot.core.commands import Call, Command
+from nanobot.core.commands import Command, CommandCall
 from nanobot.i18n import Language
 from nanobot.memory.scopes import MemoryRegistry
 from nanobot.messages import Address, InboundMessage, Sender
@@ -17,11 +17,11 @@ from tests.fakes.clock import FakeClock
 IN_A_GROUP = Authority(Role.OWNER, Scope.group("telegram", "-1"), Origin.OWNER)
 
 
-def call(argument: str = "", *, authority: Authority = OWNER_IN_TERMINAL, language: Language = "en") -> Call:
+def call(argument: str = "", *, authority: Authority = OWNER_IN_TERMINAL, language: Language = "en") -> CommandCall:
     message = InboundMessage(
         id="1", address=Address("cli", "main"), sender=Sender("me"), authority=authority, text=f"/x {argument}"
     )
-    return Call(message, argument, language)
+    return CommandCall(message, argument, language)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.commands.admin import Pairing, PairingRequester, pair_command
-from nanobot.core.commands import Call, CommandAnswer, Router
+from nanobot.core.commands import CommandAnswer, CommandCall, Router
 from nanobot.i18n import say
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
 from nanobot.people.codes import MOST_WRONG
@@ -40,7 +40,7 @@ class Desk:
         )
         found = self.router.find(text)
         assert found is not None
-        return await found[0].handler(Call(message, found[1], "en"))
+        return await found[0].handler(CommandCall(message, found[1], "en"))
 
     async def in_group(self, text: str) -> CommandAnswer:
         return await self.type(text, IN_GROUP, Address("telegram", "-200", "7"), "Garden")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.commands.memory import recall_command
-from nanobot.core.commands import Call, CommandAnswer
+from nanobot.core.commands import CommandAnswer, CommandCall
 from nanobot.i18n import Language
 from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.ports import Hit, Related
@@ -15,7 +15,7 @@ async def recall(searching: ToldSearching, words: str = "cat", language: Languag
     message = InboundMessage(
         id="1", address=Address("cli", "a"), sender=Sender("local", "Ada"), authority=OWNER_IN_TERMINAL, text="/recall"
     )
-    return await recall_command(searching).handler(Call(message, words, language))
+    return await recall_command(searching).handler(CommandCall(message, words, language))
 
 
 async def told(*hits: Hit, language: Language = "en") -> str:

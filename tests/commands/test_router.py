@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.core.commands import Call, Command, CommandAnswer, Router, parse
+from nanobot.core.commands import Command, CommandAnswer, CommandCall, Router, parse
 
 
-async def _do(call: Call) -> CommandAnswer:
+async def _do(call: CommandCall) -> CommandAnswer:
     return CommandAnswer(call.argument)
 
 

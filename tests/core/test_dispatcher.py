@@ -12,7 +12,7 @@ import pytest
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.bus.memory import MemoryBus
 from nanobot.bus.spool import Spool
-from nanobot.core.commands import Call, Command, CommandAnswer, Router
+from nanobot.core.commands import Command, CommandAnswer, CommandCall, Router
 from nanobot.errors import StoreError
 from nanobot.i18n import say
 from nanobot.ids import new_id
@@ -45,10 +45,10 @@ class Desk(Bot):
             ]
         )
 
-    async def _ask(self, call: Call) -> CommandAnswer:
+    async def _ask(self, call: CommandCall) -> CommandAnswer:
         return CommandAnswer("Shall I?", yes="/new", no="/no")
 
-    async def _hang(self, call: Call) -> CommandAnswer:
+    async def _hang(self, call: CommandCall) -> CommandAnswer:
         self.at_work.set()
         await asyncio.Event().wait()
         return CommandAnswer("never")

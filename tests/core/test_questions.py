@@ -10,7 +10,7 @@ import pytest
 
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.bus.memory import MemoryBus
-from nanobot.core.approvals import ApprovalQuestions, Typed
+from nanobot.core.approvals import ApprovalQuestions, TypedAnswer
 from nanobot.core.conversation import Conversations
 from nanobot.core.lanes import Lanes
 from nanobot.core.window import STRATEGIES
@@ -42,7 +42,7 @@ class Open:
             )
         )
 
-    def type(self, who: str, authority: Authority, text: str) -> Typed | None:
+    def type(self, who: str, authority: Authority, text: str) -> TypedAnswer | None:
         return self.questions.answer_typed(
             InboundMessage(id="t", address=GROUP, sender=Sender(who), authority=authority, text=text)
         )
@@ -180,11 +180,11 @@ async def test_typed_words_are_for_the_newest_question_until_an_older_one_is_sho
         assert typed.notice
         assert "May I?" in typed.notice.text
         assert not await question.answered()
-        assert question.type("ada", MEMBER, "yes") == Typed()
+        assert question.type("ada", MEMBER, "yes") == TypedAnswer()
         assert await question.asking == "yes"
 
 
 async def test_a_newer_question_elsewhere_takes_nothing_away(tmp_path: Path) -> None:
     async with asked(tmp_path, MEMBER) as question:
         question.questions.cover(Address("telegram", "-100"))
-        assert question.type("ada", MEMBER, "yes") == Typed()
+        assert question.type("ada", MEMBER, "yes") == TypedAnswer()

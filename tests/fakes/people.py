@@ -1,8 +1,8 @@
 """A book of people in memory."""
 
 from nanobot.errors import StoreError
-from nanobot.people.people import Configured, People
-from nanobot.ports.people import Book, PeopleStore
+from nanobot.people.people import ConfiguredPeople, People
+from nanobot.ports.people import PeopleBook, PeopleStore
 from tests.fakes.clock import FakeClock
 
 OWNER = "1"
@@ -14,14 +14,14 @@ GROUP = "-100"
 class MemoryPeople:
     """A PeopleStore; with `full` set, nothing can be written."""
 
-    def __init__(self, book: Book | None = None) -> None:
-        self.book = book or Book()
+    def __init__(self, book: PeopleBook | None = None) -> None:
+        self.book = book or PeopleBook()
         self.full = False
 
-    def read(self) -> Book:
+    def read(self) -> PeopleBook:
         return self.book
 
-    async def write(self, book: Book) -> None:
+    async def write(self, book: PeopleBook) -> None:
         if self.full:
             raise StoreError("no room")
         self.book = book
@@ -29,10 +29,12 @@ class MemoryPeople:
 
 def some_people(clock: FakeClock | None = None, store: PeopleStore | None = None) -> People:
     """An owner, a member, and a group on Telegram, by the configuration."""
-    configured = Configured(owners=[OWNER], members=[MEMBER], groups={GROUP: "mention"})
+    configured = ConfiguredPeople(owners=[OWNER], members=[MEMBER], groups={GROUP: "mention"})
     return People(store or MemoryPeople(), clock or FakeClock(), {"telegram": configured})
 
 
 def nobody(clock: FakeClock | None = None, store: PeopleStore | None = None) -> People:
     """Two channels, and nobody who may talk there."""
-    return People(store or MemoryPeople(), clock or FakeClock(), {"telegram": Configured(), "discord": Configured()})
+    return People(
+        store or MemoryPeople(), clock or FakeClock(), {"telegram": ConfiguredPeople(), "discord": ConfiguredPeople()}
+    )

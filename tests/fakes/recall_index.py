@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from nanobot.ports import Extent, Near, Related, SearchableText, Within
+from nanobot.ports import IndexSize, Related, SearchableText, SearchLimits, SemanticMatches
 
 
 class ListIndex:
@@ -14,11 +14,11 @@ class ListIndex:
         self._texts = sorted(texts, key=lambda said: (said.file, said.position))
         self._scopes = scopes or {}
 
-    def extent(self, within: Within) -> Extent:
+    def extent(self, within: SearchLimits) -> IndexSize:
         seen = [said for said in self._texts if self._is_open(said, within)]
         days = [date.fromordinal(said.day).year for said in seen if said.day]
         words = sum(len(said.words.split()) for said in self._texts)
-        return Extent(
+        return IndexSize(
             texts=len(self._texts),
             mean_words=words / len(self._texts) if self._texts else 0.0,
             years=range(min(days), max(days) + 1) if days else (),
@@ -33,13 +33,13 @@ class ListIndex:
         every = self._counts()
         return {word: every[word] for word in sorted(every) if word.startswith(prefix)} if limit else {}
 
-    def matching(self, words: Sequence[str], within: Within, limit: int) -> Sequence[int]:
+    def matching(self, words: Sequence[str], within: SearchLimits, limit: int) -> Sequence[int]:
         return [said.key for said in self._inside(within) if not set(words).isdisjoint(said.words.split())][:limit]
 
-    def near(self, question: str, within: Within, limit: int) -> Near:
-        return Near()
+    def near(self, question: str, within: SearchLimits, limit: int) -> SemanticMatches:
+        return SemanticMatches()
 
-    def on_days(self, within: Within, limit: int) -> Sequence[int]:
+    def on_days(self, within: SearchLimits, limit: int) -> Sequence[int]:
         return [said.key for said in sorted(self._inside(within), key=lambda said: -said.when)][:limit]
 
     def passages(self, keys: Sequence[int], reach: int) -> Sequence[SearchableText]:
@@ -63,10 +63,10 @@ class ListIndex:
     def _scope(self, said: SearchableText) -> str:
         return self._scopes.get(said.key, "owner")
 
-    def _is_open(self, said: SearchableText, within: Within) -> bool:
+    def _is_open(self, said: SearchableText, within: SearchLimits) -> bool:
         return not within.scopes or self._scope(said) in within.scopes
 
-    def _inside(self, within: Within) -> list[SearchableText]:
+    def _inside(self, within: SearchLimits) -> list[SearchableText]:
         return [
             said
             for said in self._texts

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from nanobot.authority import Authority, Origin
 from nanobot.errors import StoreError
-from nanobot.ports import Hit, Recalled, Related, SearchableText, Source
+from nanobot.ports import Hit, RecallResult, Related, SearchableText, Source
 
 
 class ToldSearching:
@@ -17,11 +17,11 @@ class ToldSearching:
 
     async def find(
         self, query: str, authority: Authority, *, k: int = 10, around: int = 0, but: tuple[str, str] | None = None
-    ) -> Recalled:
+    ) -> RecallResult:
         self.asked.append((query, authority, k, but))
         if self._trouble:
             raise StoreError(self._trouble)
-        return Recalled([self._with(hit, around) for hit in self._hits], self._unread)
+        return RecallResult([self._with(hit, around) for hit in self._hits], self._unread)
 
     def _with(self, hit: Hit, around: int) -> Hit:
         return hit if around else replace(hit, around=())

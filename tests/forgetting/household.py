@@ -24,7 +24,7 @@ from nanobot.messages import Address, InboundMessage, OutboundMessage, Quote, Se
 from nanobot.nlp.words import words_of
 from nanobot.ops.logs import log_to
 from nanobot.ports import Bus, Edit, Fact, ProposedChange
-from nanobot.ports.people import Book, Paired
+from nanobot.ports.people import Paired, PeopleBook
 from nanobot.sessions.media import MediaFolder
 from nanobot.sessions.store import SessionManager
 from nanobot.store.documents import read_frontmatter
@@ -185,7 +185,7 @@ class Household:
             assert await self.bot().keep.memory.proposals.put(idea) == ""
         await self.bot().keep.models.choose("cli:default", "embedded")
         bob = Paired(channel="telegram", id="555", chat="555", role=Role.MEMBER, at=START, by="machine", name="Bob")
-        await PeopleFile(space).write(Book(people=(bob,)))
+        await PeopleFile(space).write(PeopleBook(people=(bob,)))
 
     async def _wait(self) -> None:
         """Messages on their way."""

@@ -8,7 +8,7 @@ import pytest
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.bus.spool import Spool
 from nanobot.commands.forget import VALID, forget_command, forget_lines
-from nanobot.core.commands import Call, CommandAnswer, Router
+from nanobot.core.commands import CommandAnswer, CommandCall, Router
 from nanobot.forgetting.stores.journal import JournalFile
 from nanobot.i18n import Language
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
@@ -38,7 +38,7 @@ class Chat:
         message = InboundMessage(
             id="f1", address=address, sender=Sender(sender), authority=authority, text=f"/forget {words}"
         )
-        return await self.command.handler(Call(message, words, language))
+        return await self.command.handler(CommandCall(message, words, language))
 
     async def _send(self, message: OutboundMessage) -> None:
         self.sent.append(message)
@@ -225,7 +225,7 @@ async def test_what_is_not_done_is_told_by_status_until_it_is(chat: Chat) -> Non
     message = InboundMessage(
         id="s1", address=OWNER_TELEGRAM, sender=Sender("7"), authority=OWNER_IN_TERMINAL, text="/status"
     )
-    status = Call(message, "", "en")
+    status = CommandCall(message, "", "en")
     assert await lines(status) == []
     lock = chat.house.space.versions / "index.lock"
     lock.touch()

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.forgetting.stores.sessions import ErasableSessions
-from nanobot.nlp.matcher import FORGOTTEN, Traces
-from nanobot.ports import Meant
+from nanobot.nlp.matcher import FORGOTTEN, TextMatcher
+from nanobot.ports import ErasurePlan
 from nanobot.sessions.store import SessionManager
 from nanobot.store.jsonl import torn_path
 from nanobot.transcript import Archived, Ended, Line, Message, QueuedMessage, Reset, ToolCall, Window
@@ -27,10 +27,10 @@ def turn(number: int) -> list[Message]:
     ]
 
 
-def dropping(*turns: int) -> Meant:
+def dropping(*turns: int) -> ErasurePlan:
     names = [f"t{number}" for number in turns]
     ids = frozenset(f"{name}{end}" for name in names for end in "ab")
-    return Meant(scopes=None, dropped={KEY: ids} if ids else {}, turns=frozenset(names))
+    return ErasurePlan(scopes=None, dropped={KEY: ids} if ids else {}, turns=frozenset(names))
 
 
 async def written(root: Path, *lines: Line) -> SessionManager:
@@ -39,7 +39,7 @@ async def written(root: Path, *lines: Line) -> SessionManager:
     return manager
 
 
-async def without(manager: SessionManager, root: Path, meant: Meant) -> SessionManager:
+async def without(manager: SessionManager, root: Path, meant: ErasurePlan) -> SessionManager:
     store = ErasableSessions(manager, Workspace(root))
     await store.erase(meant)
     assert (await store.find(meant)).count == 0
@@ -111,7 +111,9 @@ async def test_lines_of_other_versions_and_whatever_cannot_be_read_stay_unless_t
         )
     torn_path(path).write_bytes(b"half\nhalf a secret\n")
 
-    await without(manager, tmp_path, Meant(traces=Traces(("secret",)), dropped={KEY: frozenset({"t0a", "t0b"})}))
+    await without(
+        manager, tmp_path, ErasurePlan(traces=TextMatcher(("secret",)), dropped={KEY: frozenset({"t0a", "t0b"})})
+    )
 
     assert lines_of(tmp_path)[-2:] == ['{"type":"mood","at":"x","mood":"fine"}', "rubbish"]
     assert torn_path(path).read_bytes() == b"half\n"
@@ -121,7 +123,9 @@ async def test_a_file_in_which_nothing_changes_is_not_touched(tmp_path: Path) ->
     manager = await written(tmp_path, *turn(0))
     before = (tmp_path / "sessions" / "cli" / "test.jsonl").stat()
 
-    await without(manager, tmp_path, Meant(traces=Traces(("secret",)), dropped={"cli:other": frozenset({"t0a"})}))
+    await without(
+        manager, tmp_path, ErasurePlan(traces=TextMatcher(("secret",)), dropped={"cli:other": frozenset({"t0a"})})
+    )
 
     assert (tmp_path / "sessions" / "cli" / "test.jsonl").stat() == before
 
@@ -142,7 +146,7 @@ async def test_an_open_session_is_read_anew(tmp_path: Path) -> None:
 async def test_a_blanked_message_keeps_its_place(tmp_path: Path) -> None:
     manager = await written(tmp_path, *turn(0))
 
-    read = await without(manager, tmp_path, Meant(blanked={KEY: frozenset({"t0b"})}))
+    read = await without(manager, tmp_path, ErasurePlan(blanked={KEY: frozenset({"t0b"})}))
 
     assert [message.content for message in await read.messages(KEY)] == ["question 0", FORGOTTEN]
 
@@ -160,8 +164,8 @@ async def test_what_an_endpoint_sent_beside_a_message_goes_with_what_it_tells(tm
         replace(answer, id="4", content="About bees.", extra={"reasoning_content": "They like insects."}),
     ]
     manager = await written(tmp_path, *lines)
-    traces = Traces(("bees",))
-    meant = Meant(scopes=None, blanked={KEY: frozenset({"3"})}, traces=traces, heard=frozenset({KEY}))
+    traces = TextMatcher(("bees",))
+    meant = ErasurePlan(scopes=None, blanked={KEY: frozenset({"3"})}, traces=traces, heard=frozenset({KEY}))
 
     read = await (await without(manager, tmp_path, meant)).messages(KEY)
 
@@ -172,7 +176,7 @@ async def test_what_an_endpoint_sent_beside_a_message_goes_with_what_it_tells(tm
 
 async def test_what_belongs_to_another_scope_stays_as_it_is(tmp_path: Path) -> None:
     manager = await written(tmp_path, *turn(0))
-    meant = Meant(scopes=frozenset({"person:x-1"}), traces=Traces(("question",)), heard=frozenset({KEY}))
+    meant = ErasurePlan(scopes=frozenset({"person:x-1"}), traces=TextMatcher(("question",)), heard=frozenset({KEY}))
 
     read = await without(manager, tmp_path, meant)
 
@@ -196,7 +200,7 @@ async def test_what_still_waits_goes_if_it_was_said_in_the_time_that_is_forgotte
     manager = await written(
         tmp_path, *turn(0), queued("earlier", "i1"), queued("secret", "i2", "2026-03-02T12:00:00.000+00:00")
     )
-    meant = Meant(scopes=None, dropped={}, turns=frozenset(), since="2026-03-02T11:00:00.000+00:00")
+    meant = ErasurePlan(scopes=None, dropped={}, turns=frozenset(), since="2026-03-02T11:00:00.000+00:00")
     again = await without(manager, tmp_path, meant)
 
     assert [message.content for message in (await again.load(KEY)).waiting.values()] == ["earlier"]

@@ -13,8 +13,8 @@ from nanobot.forgetting.stores.logs import ErasableLog
 from nanobot.forgetting.stores.sessions import ErasableSessions
 from nanobot.memory.episodes.history_file import EpisodeStore
 from nanobot.messages import OutboundMessage, Sender
-from nanobot.ports import Meant
-from nanobot.ports.people import Book, Paired, PersonLink
+from nanobot.ports import ErasurePlan
+from nanobot.ports.people import Paired, PeopleBook, PersonLink
 from nanobot.sessions.store import SessionManager
 from nanobot.store.state import PeopleFile
 from tests.fakes.clock import START
@@ -60,7 +60,7 @@ WISHES: Mapping[str, set[str]] = {
 async def peopled(house: Household) -> Household:
     """With a group, and a note of Bob's."""
     owner = Paired(channel="telegram", id="7", chat="7", role=Role.OWNER, at=START, by="machine")
-    await PeopleFile(house.space).write(Book(people=(owner, _member("555"), _member("9"))))
+    await PeopleFile(house.space).write(PeopleBook(people=(owner, _member("555"), _member("9"))))
     await house.say(
         "telegram:-9",
         user("g1", "x1", "I play the saxophone.", scope=GROUP, sender=Sender("555", "Bob")),
@@ -94,7 +94,7 @@ async def test_nobody_erases_the_conversation_of_somebody_else_even_if_a_store_i
 ) -> None:
     before = _bytes(peopled)
     sessions = ErasableSessions(SessionManager(peopled.space, fsync=False), peopled.space)
-    meant = Meant(
+    meant = ErasurePlan(
         scopes=frozenset({MEMBER.scope.name}),
         sessions=frozenset({key}),
         dropped={key: frozenset({"m1", "n1", "g1"})},
@@ -166,7 +166,7 @@ async def _at_once() -> None:
 async def _link(house: Household) -> None:
     """Cleo, with things of her own, has typed Bob's code."""
     link = PersonLink(channel="telegram", id="9", first_channel="telegram", first_id="555")
-    await PeopleFile(house.space).write(Book(people=(_member("555"), _member("9")), links=(link,)))
+    await PeopleFile(house.space).write(PeopleBook(people=(_member("555"), _member("9")), links=(link,)))
     folder = house.space.root / "people" / "telegram-9"
     folder.mkdir(parents=True)
     (folder / "MEMORY.md").write_text("- likes tangerine\n", encoding="utf-8")
@@ -190,6 +190,8 @@ async def test_the_log_loses_the_records_of_that_conversation_and_of_none_that_i
     goes = ["2026-03-02 telegram:4: hello\n", "2026-03-02 (telegram:4:17) was telegram:4.\n"]
     log.write_text("".join([*stays, *goes]), encoding="utf-8")
 
-    await ErasableLog(log).erase(Meant(scopes=frozenset({"person:telegram-4"}), sessions=frozenset({"telegram:4"})))
+    await ErasableLog(log).erase(
+        ErasurePlan(scopes=frozenset({"person:telegram-4"}), sessions=frozenset({"telegram:4"}))
+    )
 
     assert log.read_text(encoding="utf-8") == "".join(stays)

@@ -7,7 +7,7 @@ import pytest
 from nanobot.errors import LLMError
 from nanobot.forgetting.selection import Affected, cut, lost_facts, retold
 from nanobot.memory.episodes.archivist import Archivist, Summariser
-from nanobot.nlp.matcher import Traces, lines_of
+from nanobot.nlp.matcher import TextMatcher, lines_of
 from nanobot.ports import Episode, Fact
 from nanobot.tokens import TokenEstimator
 from nanobot.transcript import Message
@@ -28,7 +28,7 @@ OLD = episode(
 )
 STAYS = [PUMP, answer("m4", "t2", "Noted.")]
 HALF = Affected(OLD, ["m3", "m4"], was_there=True)
-TRACES = Traces(("roses",), lines_of([ROSES.content or ""]))
+TRACES = TextMatcher(("roses",), lines_of([ROSES.content or ""]))
 
 
 def holds(name: str) -> bool:
@@ -59,7 +59,7 @@ def test_without_a_model_the_lines_and_facts_that_tell_of_it_are_cut() -> None:
 
 
 def test_where_no_line_is_left_the_facts_tell_it() -> None:
-    left = cut(Affected(OLD, ["m3", "m4"], was_there=True), Traces(("the",)), holds, STAYS, "")
+    left = cut(Affected(OLD, ["m3", "m4"], was_there=True), TextMatcher(("the",)), holds, STAYS, "")
 
     assert left
     assert left.content == "- a good day"

@@ -8,7 +8,7 @@ import pytest
 from nanobot.errors import LLMError, LLMErrorKind
 from nanobot.models.answer import GrowingAnswer
 from nanobot.models.openai import GRACE, OpenAIModel
-from nanobot.models.reasoning import ShownStream, Visible
+from nanobot.models.reasoning import ShownStream, VisibleText
 from tests.fakes.clock import FakeClock
 from tests.fakes.openai_answers import (
     Answer,
@@ -307,7 +307,7 @@ class TestEndsThatAreNone:
     async def test_thoughts_are_no_answer_that_could_have_ended(
         self, model: OpenAIModel, server: FakeOpenAI, watcher: Watcher, thought: dict[str, object]
     ) -> None:
-        growing = GrowingAnswer(Visible(ShownStream(watcher)))
+        growing = GrowingAnswer(VisibleText(ShownStream(watcher)))
         growing.add(ended(thought))
         assert not growing.finished
         close = "</think>" if "<think>" in str(thought) else ""
@@ -315,7 +315,7 @@ class TestEndsThatAreNone:
         assert (await model.complete(question(), watcher)).text == "Hello"
 
     async def test_thoughts_between_a_remark_and_a_call_end_nothing(self, watcher: Watcher) -> None:
-        growing = GrowingAnswer(Visible(ShownStream(watcher)))
+        growing = GrowingAnswer(VisibleText(ShownStream(watcher)))
         growing.add(ended({"content": "Let me see."}, ""))
         growing.add(ended({"reasoning_content": "the file first"}))
         assert not growing.finished
@@ -323,7 +323,7 @@ class TestEndsThatAreNone:
         assert [c.name for c in growing.reply("main", ()).tool_calls] == ["ls"]
 
     async def test_an_end_behind_the_thoughts_of_an_answer_at_the_limit_is_one(self, watcher: Watcher) -> None:
-        growing = GrowingAnswer(Visible(ShownStream(watcher)))
+        growing = GrowingAnswer(VisibleText(ShownStream(watcher)))
         growing.add(ended({"reasoning_content": "hm"}, ""))
         growing.add(ended({}, "length"))
         assert growing.finished

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.models.openai import OpenAIModel
-from nanobot.models.reasoning import CONTROL, OTHERS_TURNS, REASONING, WORDS, ShownStream, Visible
+from nanobot.models.reasoning import CONTROL, OTHERS_TURNS, REASONING, WORDS, ShownStream, VisibleText
 from tests.fakes.openai_answers import chunks, say
 from tests.fakes.openai_server import FakeOpenAI
 from tests.models.watching import Watcher, question
@@ -81,7 +81,7 @@ MARKS = sorted(
 
 def shown(pieces: list[str], *, unopened: bool = False) -> tuple[str, Watcher]:
     watcher = Watcher()
-    visible = Visible(ShownStream(watcher), unopened=unopened)
+    visible = VisibleText(ShownStream(watcher), unopened=unopened)
     for piece in pieces:
         visible.feed(piece)
     visible.end()

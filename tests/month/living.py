@@ -10,14 +10,14 @@ import pytest
 
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.memory.changes import WithoutIndex, by_hand
-from nanobot.memory.dream.dream import Dream, Mind
-from nanobot.memory.dream.landing import Stores
+from nanobot.memory.dream.dream import Dream, DreamModelSlot
+from nanobot.memory.dream.landing import DreamStores
 from nanobot.memory.dream.operations import DreamLimits
 from nanobot.memory.episodes.archivist import Archivist, Stretch, Summariser
 from nanobot.memory.episodes.history_file import EpisodeStore
 from nanobot.memory.facts import compared, is_told_of_others, without_speaker
 from nanobot.memory.markdown import facts_of, without_index
-from nanobot.memory.scopes import Places
+from nanobot.memory.scopes import ScopePaths
 from nanobot.memory.versions.store import GitVersions
 from nanobot.ports import Author, DreamRecord, SummaryFailure, Version
 from nanobot.ports.models import at_once
@@ -140,9 +140,9 @@ async def _read_all_again(house: House) -> None:
             rest = rest[draft.count :]
     versions = _NothingDreamt(house.workspace, WithoutIndex(), house.clock, by_hand)
     dream = Dream(
-        Stores(episodes, sessions, versions, _Book(), house.bot.keep.memory.proposals),
+        DreamStores(episodes, sessions, versions, _Book(), house.bot.keep.memory.proposals),
         house.bot.keep.memory.shelves,
-        Mind(lambda: (house.model, TokenEstimator()), at_once),
+        DreamModelSlot(lambda: (house.model, TokenEstimator()), at_once),
         house.clock,
         DreamLimits(tokens=10**9, steps=1000, runs_per_day=100, batch=100),
         house.bot.keep.memories.refresh,
@@ -157,7 +157,7 @@ def remembered(workspace: Workspace) -> Mapping[Scope, Lines]:
 
 
 def _lines(workspace: Workspace, scope: Scope) -> Lines:
-    places = Places(scope)
+    places = ScopePaths(scope)
     folder = workspace.root / places.folder
     files = {workspace.root / path for path in places.fixed.values()} | set(folder.glob("*.md"))
     texts = {file.name: file.read_text(encoding="utf-8") for file in sorted(files) if file.exists()}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.nlp.matcher import FORGOTTEN, Traces, lines_of, plain, terms_in
+from nanobot.nlp.matcher import FORGOTTEN, TextMatcher, lines_of, plain, terms_in
 
 
 @pytest.mark.parametrize(
@@ -43,21 +43,21 @@ def test_each_word_is_a_term_and_so_is_what_stands_in_quotation_marks(typed: str
     ],
 )
 def test_all_terms_must_stand_in_one_line_as_whole_words(typed: str, text: str, names: bool) -> None:
-    traces = Traces(terms_in(typed))
+    traces = TextMatcher(terms_in(typed))
 
     assert traces.name(text) is names
     assert traces.may_name(text) or not names
 
 
 def test_only_the_lines_that_tell_it_are_taken_out() -> None:
-    traces = Traces(("rose",), lines_of(["- The pump hangs on pin 4 (2026-03-02)"]))
+    traces = TextMatcher(("rose",), lines_of(["- The pump hangs on pin 4 (2026-03-02)"]))
 
     assert traces.without("a\na rose\n  12\t- the pump hangs on pin 4.\nb") == "a\nb"
     assert traces.without("a rosette") == "a rosette"
 
 
 def test_a_copy_among_other_words_is_seen_where_that_is_asked_for() -> None:
-    traces = Traces((), lines_of(["The pump hangs on pin 4, and the roses are red there."]))
+    traces = TextMatcher((), lines_of(["The pump hangs on pin 4, and the roses are red there."]))
     shown = "[2026-03-02, Ada] The pump hangs on pin 4, and the roses are red …"
 
     assert traces.without(shown) == shown
@@ -65,14 +65,14 @@ def test_a_copy_among_other_words_is_seen_where_that_is_asked_for() -> None:
 
 
 def test_short_lines_are_nobodys_copies() -> None:
-    traces = Traces((), lines_of(["yes please"]))
+    traces = TextMatcher((), lines_of(["yes please"]))
 
     assert not traces.show("yes please")
     assert traces.tell_all("- Yes please.")
 
 
 def test_what_json_has_escaped_is_seen() -> None:
-    traces = Traces(("血型",))
+    traces = TextMatcher(("血型",))
 
     assert traces.stand_in(json.dumps({"text": "我的血型"}).encode())
     assert traces.name_in(json.dumps({"text": "a\n我的血型"}).encode())
@@ -80,8 +80,8 @@ def test_what_json_has_escaped_is_seen() -> None:
 
 
 def test_nothing_is_named_without_terms() -> None:
-    assert not Traces().name("anything")
-    assert not Traces().show("")
+    assert not TextMatcher().name("anything")
+    assert not TextMatcher().show("")
 
 
 _TEXTS = st.text(st.sampled_from("ab 型A\n.-"), max_size=30)
@@ -89,7 +89,7 @@ _TEXTS = st.text(st.sampled_from("ab 型A\n.-"), max_size=30)
 
 @given(st.lists(_TEXTS, max_size=4), _TEXTS)
 def test_after_taking_out_the_lines_nothing_tells_it(lines: list[str], text: str) -> None:
-    traces = Traces(terms_in("ab"), lines_of(lines))
+    traces = TextMatcher(terms_in("ab"), lines_of(lines))
 
     left = traces.without(text, quoted=True)
 
@@ -103,4 +103,4 @@ def test_a_line_compared_with_itself_is_the_same(line: str) -> None:
 
 
 def test_the_mark_is_not_taken_for_anything() -> None:
-    assert not Traces(("forget",)).name(FORGOTTEN)
+    assert not TextMatcher(("forget",)).name(FORGOTTEN)

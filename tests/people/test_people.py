@@ -12,7 +12,7 @@ from nanobot.authority import Role
 from nanobot.errors import PairingError, StoreError
 from nanobot.messages import Address, Sender
 from nanobot.people.codes import ALPHABET, LENGTH, MOST_ASKING, MOST_WRONG
-from nanobot.people.people import MACHINE, Configured, People
+from nanobot.people.people import MACHINE, ConfiguredPeople, People
 from nanobot.ports.people import PairingRequest
 from nanobot.store.state import PeopleFile
 from nanobot.workspace import Workspace
@@ -86,7 +86,9 @@ async def test_the_first_approval_on_the_machine_makes_the_owner_and_later_ones_
 
 
 async def test_an_owner_on_any_channel_by_the_configuration_means_that_there_is_one() -> None:
-    people = People(MemoryPeople(), FakeClock(), {"discord": Configured(owners=["7"]), "telegram": Configured()})
+    people = People(
+        MemoryPeople(), FakeClock(), {"discord": ConfiguredPeople(owners=["7"]), "telegram": ConfiguredPeople()}
+    )
 
     assert (await people.approve(await code_of(people), MACHINE)).role is Role.MEMBER
 
@@ -288,7 +290,7 @@ async def test_revoking_undoes_the_pairing_and_says_what_the_configuration_leave
 
 
 async def test_a_group_is_served_as_its_closest_id_says_and_the_owner_in_it_last() -> None:
-    configured = Configured(groups={"server": "mention", "channel": "open"})
+    configured = ConfiguredPeople(groups={"server": "mention", "channel": "open"})
     people = People(MemoryPeople(), FakeClock(), {"discord": configured})
 
     def listening(*ids: str) -> str | None:
@@ -307,7 +309,7 @@ async def test_a_group_is_served_as_its_closest_id_says_and_the_owner_in_it_last
 
 
 async def test_keeping_everything_is_a_choice_of_its_own_that_a_new_policy_leaves_alone() -> None:
-    configured = Configured(groups={"a": "mention"}, store_all=["b"])
+    configured = ConfiguredPeople(groups={"a": "mention"}, store_all=["b"])
     people = People(MemoryPeople(), FakeClock(), {"telegram": configured})
     a, b, c = (Address("telegram", chat) for chat in "abc")
 
@@ -337,7 +339,7 @@ async def test_a_group_keeps_its_title_until_a_new_one_is_known() -> None:
 
 
 def test_another_bot_may_talk_only_by_the_configuration_of_bots() -> None:
-    people = People(MemoryPeople(), FakeClock(), {"discord": Configured(members=["1"], bots=["2"])})
+    people = People(MemoryPeople(), FakeClock(), {"discord": ConfiguredPeople(members=["1"], bots=["2"])})
 
     assert [people.may_bot("discord", each) for each in ("1", "2")] == [False, True]
     assert not people.may_bot("telegram", "2")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.messages import Address, InboundMessage, Sender
-from nanobot.people.people import Configured, People, as_of_now
+from nanobot.people.people import ConfiguredPeople, People, as_of_now
 from tests.fakes.clock import FakeClock
 from tests.fakes.people import GROUP, MEMBER, OWNER, STRANGER, MemoryPeople, some_people
 
@@ -58,7 +58,9 @@ def test_who_became_an_owner_speaks_as_one() -> None:
 
 async def test_who_is_linked_or_not_any_more_speaks_in_the_memory_of_now() -> None:
     people = People(
-        MemoryPeople(), FakeClock(), {"telegram": Configured(members=["a"]), "discord": Configured(members=["b"])}
+        MemoryPeople(),
+        FakeClock(),
+        {"telegram": ConfiguredPeople(members=["a"]), "discord": ConfiguredPeople(members=["b"])},
     )
     own, shared = Scope.person("discord", "b"), Scope.person("telegram", "a")
     before = said("b", Role.MEMBER, own, "discord")
@@ -73,7 +75,7 @@ async def test_who_is_linked_or_not_any_more_speaks_in_the_memory_of_now() -> No
 
 
 def test_another_bot_stays_a_member_of_its_group_while_it_is_configured() -> None:
-    people = People(MemoryPeople(), FakeClock(), {"telegram": Configured(bots=["b"])})
+    people = People(MemoryPeople(), FakeClock(), {"telegram": ConfiguredPeople(bots=["b"])})
     message = said("b", Role.MEMBER, IN_GROUP)
     quoted = replace(message, authority=replace(message.authority, origin=Origin.QUOTED))
 

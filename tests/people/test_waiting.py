@@ -11,7 +11,7 @@ import pytest
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.bus.spool import Spool
 from nanobot.messages import Address, InboundMessage, Sender
-from nanobot.people.people import MACHINE, Configured, People, as_of_now, authority_of
+from nanobot.people.people import MACHINE, ConfiguredPeople, People, as_of_now, authority_of
 from nanobot.ports import Delivery, Reply, Request, Stream
 from nanobot.store.state import PeopleFile
 from nanobot.workspace import Workspace
@@ -42,7 +42,7 @@ Change = Callable[[People], Awaitable[object]]
 
 def people_at(root: Path) -> People:
     """Ada is a member on Telegram, and Ben on Discord."""
-    configured = {"telegram": Configured(members=["1"]), "discord": Configured(members=[BEN])}
+    configured = {"telegram": ConfiguredPeople(members=["1"]), "discord": ConfiguredPeople(members=[BEN])}
     return People(PeopleFile(Workspace(root)), FakeClock(), configured)
 
 

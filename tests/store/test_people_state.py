@@ -8,12 +8,12 @@ import pytest
 
 from nanobot.authority import Role
 from nanobot.errors import StoreError
-from nanobot.ports.people import AdmittedGroup, Book, Denied, Paired, PairingRequest
+from nanobot.ports.people import AdmittedGroup, Denied, Paired, PairingRequest, PeopleBook
 from nanobot.store.state import PeopleFile
 from nanobot.workspace import Workspace
 
 AT = datetime.fromisoformat("2026-11-30T09:00:00+01:00")
-BOOK = Book(
+BOOK = PeopleBook(
     people=(Paired(channel="telegram", id="1", chat="1", role=Role.OWNER, at=AT, by="machine", name="Ada\udc88"),),
     groups=(
         AdmittedGroup(channel="discord", id="7", listening="open", keeps_all=True, at=AT, by="discord:1", title="庭"),
@@ -31,7 +31,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 async def test_the_book_is_there_tomorrow_and_private(workspace: Workspace) -> None:
     file = PeopleFile(workspace)
-    assert file.read() == Book()
+    assert file.read() == PeopleBook()
     await file.write(BOOK)
 
     assert PeopleFile(workspace).read() == BOOK
@@ -46,7 +46,7 @@ async def test_a_damaged_book_lets_nobody_in_and_is_set_aside(workspace: Workspa
     await PeopleFile(workspace).write(BOOK)
     workspace.people.write_text(content)
 
-    assert PeopleFile(workspace).read() == Book()
+    assert PeopleFile(workspace).read() == PeopleBook()
     assert workspace.people.with_name("people.json.damaged").read_text() == content
 
 

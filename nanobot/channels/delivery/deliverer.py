@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any
 
-from nanobot.channels.delivery.preview import Shows, Stage, TurnPreview, noted, step
+from nanobot.channels.delivery.preview import SharedPreviews, Shows, TurnPreview, noted, step
 from nanobot.channels.delivery.rate_limit import GRACE, Delay, Delays, Pace, RateLimiter, Requests, back_off, with_grace
 from nanobot.channels.platform import (
     DeliveryError,
@@ -268,7 +268,7 @@ class Deliverer:
         self._delays = Delays(clock)
         requests = Requests(self._gate, clock)
         self._post = SendContext(platform, outbox, requests, clock)
-        stage = Stage(
+        stage = SharedPreviews(
             platform=platform,
             outbox=outbox,
             requests=requests,

@@ -297,7 +297,7 @@ PAUSE = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class SharedPreviews:
     """State that all previews of a channel share.
 
     `held` says for how many seconds nothing may be shown at an address, since a message is on its way there.
@@ -318,7 +318,7 @@ class TurnPreview:
     What goes wrong here is never more than a preview that is missing: the answer comes in any case.
     """
 
-    def __init__(self, address: Address, turn: str, stage: Stage, reply_to: str | None = None) -> None:
+    def __init__(self, address: Address, turn: str, stage: SharedPreviews, reply_to: str | None = None) -> None:
         """`reply_to` is the id of the message that the turn answers."""
         self.address = address
         self.turn = turn
@@ -464,7 +464,7 @@ class TurnPreview:
 class Shows:
     """One show for each running turn, by address and turn, so that two never mix. `start` owns their tasks."""
 
-    def __init__(self, stage: Stage, start: Callable[[Coroutine[Any, Any, None]], object]) -> None:
+    def __init__(self, stage: SharedPreviews, start: Callable[[Coroutine[Any, Any, None]], object]) -> None:
         self._stage = stage
         self._start = start
         self._at: dict[Address, dict[str, TurnPreview]] = {}

@@ -19,7 +19,7 @@ from nanobot.channels.discord.messages import DiscordInbound
 from nanobot.channels.discord.missed import ReadMarks
 from nanobot.channels.discord.rest import DiscordDownloads, Rest
 from nanobot.channels.discord.sending import DiscordSender, DiscordSenderContext
-from nanobot.channels.discord.settings import DiscordMenuCommand, Settings, Surroundings
+from nanobot.channels.discord.settings import DiscordMenuCommand, DiscordServices, Settings
 from nanobot.channels.platform import NOT_YET, PlatformStatus, RefusedTokenError, UnreachableError, obstacle_of
 from nanobot.errors import NanobotError
 from nanobot.ports import Clock, Publish
@@ -212,7 +212,7 @@ class DiscordChannel(DiscordSender):
     read afterwards (catching_up.py); edits made meanwhile are not.
     """
 
-    def __init__(self, settings: Settings, around: Surroundings, commands: Sequence[DiscordMenuCommand]) -> None:
+    def __init__(self, settings: Settings, around: DiscordServices, commands: Sequence[DiscordMenuCommand]) -> None:
         """`commands` become Discord's slash commands."""
         self._rest = Rest(settings.api_base, settings.token)
         super().__init__(
@@ -233,12 +233,12 @@ class DiscordChannel(DiscordSender):
 
         Raises RefusedTokenError, and other NanobotErrors after which it is worth listening again.
         """
-        from nanobot.channels.discord.messages import DiscordInbound, Ears
+        from nanobot.channels.discord.messages import DiscordInbound, DiscordInboundServices
 
         around, seen = self._around, ReadMarks(self._around.bookmarks)
         await seen.load()
         interactions = Interactions(self._rest, around.bookmarks)
-        ears = Ears(
+        ears = DiscordInboundServices(
             around=around,
             downloads=DiscordDownloads(self._rest, around.media, around.clock),
             interactions=interactions,

@@ -26,7 +26,7 @@ from nanobot.channels.discord.missed import (
     text_of,
 )
 from nanobot.channels.discord.rest import DiscordDownloads
-from nanobot.channels.discord.settings import BY_BOT, CatchUp, MessageId, Surroundings, names_me, readable
+from nanobot.channels.discord.settings import BY_BOT, CatchUp, DiscordServices, MessageId, names_me, readable
 from nanobot.errors import StoreError
 from nanobot.i18n import Language
 from nanobot.messages import Attachment, InboundMessage, OutboundMessage, Quote
@@ -76,10 +76,10 @@ class LoopGuard:
 
 
 @dataclass(frozen=True, slots=True)
-class Ears:
+class DiscordInboundServices:
     """Dependencies of the inbound side. `commands` are the names that make a text a command, spelled with "-"."""
 
-    around: Surroundings
+    around: DiscordServices
     downloads: DiscordDownloads
     interactions: Interactions
     commands: frozenset[str]
@@ -101,7 +101,7 @@ class DiscordInbound:
     A chat's place is noted after its message was published, so that what a crash interrupts is read again.
     """
 
-    def __init__(self, ears: Ears, seen: ReadMarks, catch_up: CatchUp, gaps: list[Gap]) -> None:
+    def __init__(self, ears: DiscordInboundServices, seen: ReadMarks, catch_up: CatchUp, gaps: list[Gap]) -> None:
         """`gaps` is where it says what it did not read after a pause."""
         self._ears = ears
         self._around = ears.around

@@ -11,7 +11,15 @@ import discord
 
 from nanobot.aio import Job
 from nanobot.channels.access import HIDDEN, Meant
-from nanobot.channels.discord.settings import NAME, CatchUp, Names, Surroundings, calls_another, names_me, readable
+from nanobot.channels.discord.settings import (
+    NAME,
+    CatchUp,
+    DiscordNames,
+    DiscordServices,
+    calls_another,
+    names_me,
+    readable,
+)
 from nanobot.i18n import Language, say
 from nanobot.messages import Address, OutboundMessage, Quote, Sender
 from nanobot.ports import Bookmarks
@@ -55,10 +63,10 @@ def sender_of(user: discord.abc.User) -> Sender:
     return Sender(str(user.id), user.display_name)
 
 
-def names_in(message: discord.Message, me: discord.ClientUser) -> Names:
+def names_in(message: discord.Message, me: discord.ClientUser) -> DiscordNames:
     """Return the names of the people and roles in a message."""
     mine = message.guild.me.roles if message.guild and message.guild.me else []
-    return Names(
+    return DiscordNames(
         me=str(me.id),
         my_name=me.name,
         my_roles=frozenset(str(role.id) for role in mine if not role.is_default()),
@@ -68,7 +76,7 @@ def names_in(message: discord.Message, me: discord.ClientUser) -> Names:
     )
 
 
-def meant_by(message: discord.Message, names: Names, commands: frozenset[str]) -> Meant:
+def meant_by(message: discord.Message, names: DiscordNames, commands: frozenset[str]) -> Meant:
     """Return how a message addresses the bot."""
     word = (readable(message.content, names).split(maxsplit=1) or [""])[0]
     name, at, _ = word[1:].partition("@")
@@ -84,7 +92,7 @@ def meant_by(message: discord.Message, names: Names, commands: frozenset[str]) -
     )
 
 
-def text_of(message: discord.Message, names: Names) -> str:
+def text_of(message: discord.Message, names: DiscordNames) -> str:
     """The words of the sender. A bare mention is a word, too."""
     text = readable(message.content, names)
     return text or (f"@{as_name(names.my_name)}" if message.content else "")
@@ -268,7 +276,7 @@ _MOST_GAPS = 100
 
 
 @dataclass(slots=True)
-class Missed:
+class MissedMessages:
     """The messages of a chat after a certain one, the oldest first, and why there are no older ones."""
 
     messages: list[discord.Message] = field(default_factory=list)
@@ -282,14 +290,14 @@ async def missed(
     now: datetime,
     is_heard: Callable[[discord.Message], bool],
     may_ask: Callable[[], bool],
-) -> Missed:
+) -> MissedMessages:
     """Read back until the message `since`, the bounds, or MOST_READ; only what `is_heard` counts for the bounds.
 
     What is too old is only looked at: whether anything of it was for the bot. One request is asked for already;
     before each further one `may_ask` is. Raises discord.NotFound and discord.Forbidden if the chat cannot be read
     any more, other DiscordExceptions and OSError if it cannot be read now.
     """
-    found, looked, counted = Missed(), 0, 0
+    found, looked, counted = MissedMessages(), 0, 0
     oldest = now - timedelta(seconds=bounds.age)
     async for message in place.history(limit=MOST_READ):
         if message.id <= since:
@@ -316,7 +324,7 @@ class CatchingUp:
 
     def __init__(
         self,
-        around: Surroundings,
+        around: DiscordServices,
         seen: ReadMarks,
         bounds: CatchUp,
         gaps: list[Gap],
@@ -481,7 +489,7 @@ class CatchingUp:
         if self._may_ask():
             found = await missed(place, since, self._bounds, self._around.clock.now(), self._is_heard, self._may_ask)
         elif newest is not None:
-            found = Missed(cut_by="requests")
+            found = MissedMessages(cut_by="requests")
         else:
             self._note_gap("", "requests")
             return

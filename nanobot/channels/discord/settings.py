@@ -52,7 +52,7 @@ class DiscordMenuCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class DiscordServices:
     """Services that the Discord channel uses.
 
     `notify` sends what the channel itself has to say (Bus.send); `language` is the one spoken at an address;
@@ -105,7 +105,7 @@ _CODE_OR_MENTION = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class DiscordNames:
     """Names in use: the bot's id, the ids of its roles, and the names of those mentioned."""
 
     me: str
@@ -116,7 +116,7 @@ class Names:
     my_name: str = ""
 
 
-def names_me(content: str, names: Names, *, by_role: bool = True) -> bool:
+def names_me(content: str, names: DiscordNames, *, by_role: bool = True) -> bool:
     """True if the bot itself is mentioned in the words (being pinged by a reply is not that), or one of its roles."""
     for match in _CODE_OR_MENTION.finditer(content):
         if match["user"] == names.me or (by_role and match["role"] in names.my_roles):
@@ -130,7 +130,7 @@ def calls_another(content: str, bots: Set[str]) -> bool:
     return match is not None and match["user"] in bots
 
 
-def readable(content: str, names: Names) -> str:
+def readable(content: str, names: DiscordNames) -> str:
     """The words as a person sees them: @name (id), #channel, :emoji:; code stays as it is.
 
     The bot's own mention is taken off where it only calls it, at the beginning and at the end.
@@ -138,14 +138,14 @@ def readable(content: str, names: Names) -> str:
     return _CODE_OR_MENTION.sub(_shown(names), _without_call(content, names)).strip("\n")
 
 
-def _without_call(content: str, names: Names) -> str:
+def _without_call(content: str, names: DiscordNames) -> str:
     mine = "|".join([f"<@!?{names.me}>", *(f"<@&{role}>" for role in sorted(names.my_roles))])
     content = re.sub(rf"\A(\s*[/／][\w-]+)@{re.escape(names.my_name)}(?!\S)", r"\1", content, flags=re.IGNORECASE)
     content = re.sub(rf"\A\s*(?:(?:{mine})[ \t]*[,:，：]?[ \t]*\n?)+", "", content)
     return re.sub(rf"(?:\s*(?<!\\)(?:{mine}))+\s*\Z", "", content)
 
 
-def _shown(names: Names) -> Callable[[re.Match[str]], str]:
+def _shown(names: DiscordNames) -> Callable[[re.Match[str]], str]:
     def show(match: re.Match[str]) -> str:
         if user := match["user"]:
             known = as_name(names.my_name if user == names.me else names.users.get(user, ""))

@@ -13,10 +13,10 @@ from nanobot.channels.socket.server import (
     FrameWire,
     MessageRefused,
     MessageShown,
+    MessageTaken,
     Say,
     Send,
     SessionSwitched,
-    Taken,
     TurnShown,
     Welcome,
 )
@@ -42,7 +42,7 @@ class NotTakenError(NanobotError):
     """The gateway could not deal with what was said, and it is not owed to the next one; the text says why."""
 
 
-class Joined:
+class JoinedTerminal:
     """The bot, as far as a terminal sees it, in the process of the gateway."""
 
     def __init__(self, wire: FrameWire, welcome: Welcome) -> None:
@@ -55,7 +55,7 @@ class Joined:
         self._stopped = asyncio.Event()
 
     @classmethod
-    async def join(cls, wire: FrameWire) -> "Joined":
+    async def join(cls, wire: FrameWire) -> "JoinedTerminal":
         """Over a connection on which it was asked to be attached. Raises WorkspaceError."""
         welcome = await wire.read(FROM_GATEWAY)
         if not isinstance(welcome, Welcome):
@@ -148,7 +148,7 @@ class Joined:
                 case TurnShown(progress):
                     self._follow(progress)
                     await channel.show(progress)
-                case Taken(message_id) if message_id in self._taking and not self._taking[message_id].done():
+                case MessageTaken(message_id) if message_id in self._taking and not self._taking[message_id].done():
                     self._taking[message_id].set_result(None)
                 case MessageRefused(message_id, text) if (
                     message_id in self._taking and not self._taking[message_id].done()

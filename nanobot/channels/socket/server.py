@@ -44,7 +44,7 @@ class Welcome(msgspec.Struct, tag=True):
     is_gateway: bool = True  # what it took is on disk; else another terminal's process answers
 
 
-class Taken(msgspec.Struct, tag=True):
+class MessageTaken(msgspec.Struct, tag=True):
     """Frame: the words are on disk, and will be answered."""
 
     id: str
@@ -96,7 +96,7 @@ class MessageShown(msgspec.Struct, tag=True):
     id: str
 
 
-FromGateway = Welcome | Taken | MessageRefused | Send | TurnShown
+FromGateway = Welcome | MessageTaken | MessageRefused | Send | TurnShown
 FromTerminal = Say | SessionSwitched | MessageShown
 
 FROM_GATEWAY: msgspec.json.Decoder[FromGateway] = msgspec.json.Decoder(FromGateway)
@@ -233,12 +233,12 @@ class TerminalServer:
     @property
     def has_guests(self) -> bool:
         """True if anybody is attached, apart from the terminal of this process."""
-        return any(not isinstance(terminal.wire, OwnWire) for terminal in self._attached)
+        return any(not isinstance(terminal.wire, LocalWire) for terminal in self._attached)
 
     @asynccontextmanager
-    async def own(self, address: Address, *, is_once: bool) -> AsyncIterator["OwnWire"]:
+    async def own(self, address: Address, *, is_once: bool) -> AsyncIterator["LocalWire"]:
         """The terminal of this process: it sees of its conversation what one that is attached would see."""
-        wire = OwnWire()
+        wire = LocalWire()
         terminal = _Attached(wire, address, is_once=is_once, joined_in=None)
         wire.said, wire.moved = terminal.noted, terminal.move
         self._attached.append(terminal)
@@ -257,7 +257,7 @@ class TerminalServer:
             terminal.wire.write(Send(item, self._language(item.address)))
         return bool(here)
 
-    async def _said(self, frame: Say, terminal: "_Attached") -> Taken | MessageRefused:
+    async def _said(self, frame: Say, terminal: "_Attached") -> MessageTaken | MessageRefused:
         if self._publish is None:
             return MessageRefused(frame.id, say("gateway.ending", self._language(terminal.address)))
         message = terminal.says(frame)
@@ -268,7 +268,7 @@ class TerminalServer:
             text = say("gateway.not_taken", self._language(terminal.address), reason=str(error).rstrip("."))
             return MessageRefused(frame.id, text, for_good=True)
         self.repeat(message, terminal.wire)
-        return Taken(frame.id)
+        return MessageTaken(frame.id)
 
     def repeat(self, message: InboundMessage, said_at: FrameWire) -> None:
         """Show what was said at one terminal to the others in the conversation, who see its answer, too."""
@@ -306,7 +306,7 @@ class TerminalServer:
                 terminal.show(progress)
 
 
-class OwnWire:
+class LocalWire:
     """In-process replacement of a connection: the terminal of this process takes the frames from here."""
 
     def __init__(self) -> None:

@@ -42,7 +42,7 @@ MEANWHILE = 0.25
 """Seconds between two looks for news while something is being dealt with that only Telegram has."""
 
 
-class Polling:
+class LongPolling:
     """The loop around getUpdates.
 
     An update is confirmed by asking for those after it, so that is done when it, and all before it, are on the bus, or
@@ -223,7 +223,7 @@ class TelegramChannel(TelegramSender):
         updates = Updates(api, house.clock, hearing, queries, ChatMembership(house, moved), moved)
         async with PendingUpdates(updates, house.bookmarks, house.clock) as self._pending:
             if self._webhook is None:
-                await Polling(api, self._line, house.clock).run(self._pending)
+                await LongPolling(api, self._line, house.clock).run(self._pending)
             else:
                 await WebhookServer(self._webhook, api, self._line).run(self._pending)
 

@@ -37,7 +37,7 @@ def placed(platform_id: str) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldSaying:
+class UpdateAuthor:
     """Author of a stored update: its id on the bus, the sender, the chat."""
 
     inbound: str
@@ -46,7 +46,7 @@ class HeldSaying:
     is_alone: bool
 
 
-def held_saying(name: str, value: str) -> HeldSaying | None:
+def held_saying(name: str, value: str) -> UpdateAuthor | None:
     """The message in a bookmark with this name; None if it is something else, or nobody's."""
     if not name.startswith(HELD):
         return None
@@ -54,7 +54,7 @@ def held_saying(name: str, value: str) -> HeldSaying | None:
         update = json.loads(value)
         message = update.get("message") or update["edited_message"]
         chat, sender = message["chat"], message["from"]
-        return HeldSaying(
+        return UpdateAuthor(
             inbound_id(int(chat["id"]), int(message["message_id"])),
             Address(NAME, str(chat["id"])),
             Sender(str(sender["id"])),

@@ -57,7 +57,7 @@ class Mention:
 
 
 @dataclass(slots=True)
-class Carried:
+class CarriedFiles:
     """Attachments of a message, and the sentences that tell the person so."""
 
     quotes: list[Quote] = field(default_factory=list)
@@ -89,12 +89,12 @@ def mentions(text: str, folder: Path, pasted: Set[str] = frozenset()) -> Iterato
 
 def gather(
     text: str, folder: Path, decode: Decode, pasted: Set[str] = frozenset()
-) -> "tuple[Carried, list[tuple[Mention, str]]]":
+) -> "tuple[CarriedFiles, list[tuple[Mention, str]]]":
     """Return the attachments that a text names: texts in the message, and files to be kept, with their types.
 
     Blocks; for use in a thread. Raises MentionError; then nothing is to be sent.
     """
-    carried, to_keep, room = Carried(), list[tuple[Mention, str]](), MOST_IN_MESSAGE
+    carried, to_keep, room = CarriedFiles(), list[tuple[Mention, str]](), MOST_IN_MESSAGE
     named = list(mentions(text, folder, pasted))
     if len(named) > MOST_FILES:
         raise MentionError("many_files", count=len(named), most=MOST_FILES)
@@ -123,7 +123,7 @@ def gather(
 
 async def carry(
     text: str, folder: Path, decode: Decode, media: Media | None, pasted: Set[str] = frozenset()
-) -> Carried:
+) -> CarriedFiles:
     """Collect the attachments of a typed text. Raises MentionError, StoreError; then nothing is to be sent."""
     carried, to_keep = await asyncio.to_thread(gather, text, folder, decode, pasted)
     for mention, mime in to_keep:

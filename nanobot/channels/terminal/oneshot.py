@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nanobot.channels.terminal.markdown import printable
-from nanobot.channels.terminal.mentions import Carried
+from nanobot.channels.terminal.mentions import CarriedFiles
 from nanobot.channels.terminal.person import NAME, refusal, standing, with_place, words
 from nanobot.i18n import Language, say
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress, Quote
@@ -64,7 +64,7 @@ class OneShot:
         authority = replace(self._asked.authority, here=str(folder or ""))
         self._asked = replace(self._asked, authority=authority)
 
-    def brings(self, carried: Carried) -> None:
+    def brings(self, carried: CarriedFiles) -> None:
         """Files that the question names go along with it, and that is said."""
         quotes = (*carried.quotes, *self._asked.quotes)
         self._asked = replace(self._asked, quotes=quotes, files=tuple(carried.files))

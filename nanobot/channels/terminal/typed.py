@@ -7,14 +7,14 @@ from datetime import datetime
 from pathlib import Path
 
 from nanobot.errors import StoreError
-from nanobot.ports import ErasedPiece, Meant, StoreFindings
+from nanobot.ports import ErasedPiece, ErasurePlan, StoreFindings
 from nanobot.workspace import PRIVATE_FILE, set_mode
 
 _FORGET = "/forget"
 _TEMP = ".new"
 
 
-class ErasableTyped:
+class ErasableTypedLines:
     """Erasable over the file of prompt_toolkit: entries of lines that begin with +, each below its time."""
 
     place = "terminal"
@@ -25,18 +25,18 @@ class ErasableTyped:
     def owns(self, path: Path) -> bool:
         return path in (self._path, self._path.with_name(f"{self._path.name}{_TEMP}"))
 
-    async def find(self, meant: Meant) -> StoreFindings:
+    async def find(self, meant: ErasurePlan) -> StoreFindings:
         """Find the lines to erase. The command that asks for it goes, too, but is not counted."""
         return await asyncio.to_thread(self._find, meant)
 
-    async def erase(self, meant: Meant) -> None:
+    async def erase(self, meant: ErasurePlan) -> None:
         await asyncio.to_thread(self._erase, meant)
 
-    def _find(self, meant: Meant) -> StoreFindings:
+    def _find(self, meant: ErasurePlan) -> StoreFindings:
         count = sum(_tells(entry, meant) and not _asks(entry, meant) for entry in self._entries())
         return StoreFindings(count, [ErasedPiece(str(self._path))] if count else [])
 
-    def _erase(self, meant: Meant) -> None:
+    def _erase(self, meant: ErasurePlan) -> None:
         entries = list(self._entries())
         kept = [entry for entry in entries if not _tells(entry, meant) and not _asks(entry, meant)]
         if len(kept) == len(entries):
@@ -68,12 +68,12 @@ class ErasableTyped:
             yield entry
 
 
-def _asks(entry: str, meant: Meant) -> bool:
+def _asks(entry: str, meant: ErasurePlan) -> bool:
     """True if it asked to forget something: it may tell what."""
     return meant.of_owner and _typed(entry).lstrip().startswith(_FORGET)
 
 
-def _tells(entry: str, meant: Meant) -> bool:
+def _tells(entry: str, meant: ErasurePlan) -> bool:
     if not meant.of_owner:
         return False
     typed = _typed(entry)

@@ -10,7 +10,7 @@ from typing import IO
 
 from nanobot.aio import shielded
 from nanobot.errors import StoreError
-from nanobot.ports import ErasedPiece, Meant, StoreFindings
+from nanobot.ports import ErasedPiece, ErasurePlan, StoreFindings
 from nanobot.store.private import remove, remove_stale_temps, sync_folder
 from nanobot.workspace import Workspace, folder_of, scope_of
 
@@ -70,11 +70,11 @@ class ErasableIndex:
     def owns(self, path: Path) -> bool:
         return path.is_relative_to(self._folder)
 
-    async def find(self, meant: Meant) -> StoreFindings:
+    async def find(self, meant: ErasurePlan) -> StoreFindings:
         """Nothing of its own: what is found here stands elsewhere."""
         return StoreFindings()
 
-    async def erase(self, meant: Meant) -> None:
+    async def erase(self, meant: ErasurePlan) -> None:
         if rebuild := self._rebuild():
             await rebuild()
         else:
@@ -108,13 +108,13 @@ class ErasableFolder:
     def owns(self, path: Path) -> bool:
         return path.is_relative_to(self._folder)
 
-    async def find(self, meant: Meant) -> StoreFindings:
+    async def find(self, meant: ErasurePlan) -> StoreFindings:
         return await asyncio.to_thread(self._find, meant)
 
-    async def erase(self, meant: Meant) -> None:
+    async def erase(self, meant: ErasurePlan) -> None:
         await shielded(asyncio.to_thread(self._erase, meant))
 
-    def _find(self, meant: Meant) -> StoreFindings:
+    def _find(self, meant: ErasurePlan) -> StoreFindings:
         try:
             going = [path for path in self._files() if self._goes(path, meant)]
         except OSError as error:
@@ -122,7 +122,7 @@ class ErasableFolder:
         pieces = [ErasedPiece(path.relative_to(self._root).as_posix()) for path in going]
         return StoreFindings(len(pieces), pieces)
 
-    def _erase(self, meant: Meant) -> None:
+    def _erase(self, meant: ErasurePlan) -> None:
         """One that cannot be erased keeps no other from it."""
         failed: OSError | None = None
         for path in self._files():
@@ -153,7 +153,7 @@ class ErasableFolder:
     def _files(self) -> Sequence[Path]:
         return [path for path in self._folder.rglob("*") if path.is_file() and not path.is_symlink()]
 
-    def _goes(self, path: Path, meant: Meant) -> bool:
+    def _goes(self, path: Path, meant: ErasurePlan) -> bool:
         inside = path.relative_to(self._root)
         scope = scope_of(PurePosixPath(inside))
         if not meant.reaches(scope):

@@ -10,7 +10,7 @@ import msgspec
 
 from nanobot.aio import shielded
 from nanobot.errors import StoreError
-from nanobot.nlp.matcher import Traces
+from nanobot.nlp.matcher import TextMatcher
 from nanobot.ports.erasable import ErasureQuestion, Order
 from nanobot.store.private import remove, write_private
 from nanobot.store.state import read_state, write_state
@@ -60,7 +60,7 @@ def _bare(order: Order) -> Order:
     if order.meant is None:
         return order
     traces = order.meant.traces
-    return replace(order, meant=replace(order.meant, traces=Traces(traces.terms, traces.lines, traces.shipped)))
+    return replace(order, meant=replace(order.meant, traces=TextMatcher(traces.terms, traces.lines, traces.shipped)))
 
 
 # What waits for a yes, on disk for some minutes: whoever asks in one process may answer in the next.

@@ -9,7 +9,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from nanobot.errors import StoreError
-from nanobot.ports import ErasedPiece, Meant, StoreFindings
+from nanobot.ports import ErasedPiece, ErasurePlan, StoreFindings
 from nanobot.workspace import PRIVATE_FILE, set_mode
 
 _BEGINS = re.compile(r"\d{4}-\d{2}-\d{2}[ T]|\{")
@@ -30,13 +30,13 @@ class ErasableLog:
     def owns(self, path: Path) -> bool:
         return path.parent == self._path.parent and path.name.startswith(self._path.name)
 
-    async def find(self, meant: Meant) -> StoreFindings:
+    async def find(self, meant: ErasurePlan) -> StoreFindings:
         return await asyncio.to_thread(self._find, meant)
 
-    async def erase(self, meant: Meant) -> None:
+    async def erase(self, meant: ErasurePlan) -> None:
         await asyncio.to_thread(self._erase, meant)
 
-    def _find(self, meant: Meant) -> StoreFindings:
+    def _find(self, meant: ErasurePlan) -> StoreFindings:
         counts = {path: sum(_goes(record, meant) for record in _records(path)) for path in self._files()}
         return StoreFindings(sum(counts.values()), [ErasedPiece(str(path)) for path, count in counts.items() if count])
 
@@ -44,7 +44,7 @@ class ErasableLog:
         found = self._path.parent.glob(f"{self._path.name}*")
         return [path for path in sorted(found) if path.is_file() and not path.name.endswith(_TEMP)]
 
-    def _erase(self, meant: Meant) -> None:
+    def _erase(self, meant: ErasurePlan) -> None:
         handlers = [handler for handler in logging.getLogger().handlers if self._is_ours(handler)]
         for handler in handlers:
             handler.acquire()
@@ -65,7 +65,7 @@ class ErasableLog:
         return isinstance(handler, RotatingFileHandler) and Path(handler.baseFilename) == self._path.absolute()
 
 
-def _rewrite(path: Path, meant: Meant) -> None:
+def _rewrite(path: Path, meant: ErasurePlan) -> None:
     records = list(_records(path))
     kept = [record for record in records if not _goes(record, meant)]
     if len(kept) == len(records):
@@ -96,7 +96,7 @@ def _names(record: str, key: str) -> bool:
     return key in record and re.search(rf"(?<![\w:-]){re.escape(key)}(?![\w-]|\.\w)", record) is not None
 
 
-def _goes(record: str, meant: Meant) -> bool:
+def _goes(record: str, meant: ErasurePlan) -> bool:
     """Records tell of conversations by key and turn, and hold what was said only by mishap."""
     if any(turn in record for turn in meant.turns) or any(_names(record, key) for key in meant.sessions):
         return True

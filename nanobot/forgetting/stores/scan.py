@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from nanobot.errors import VersionError
 from nanobot.forgetting.stores.files import pieces
-from nanobot.ports import Meant
+from nanobot.ports import ErasurePlan
 from nanobot.workspace import Workspace
 
 _log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class Scan:
         self._roots = roots
         self._skipped = skipped
 
-    async def leftovers(self, meant: Meant) -> Sequence[str]:
+    async def leftovers(self, meant: ErasurePlan) -> Sequence[str]:
         """The files in which it still stands.
 
         Where no words were named there is nothing to look for; where they are those of the formats, only whoever can
@@ -59,7 +59,7 @@ class Scan:
             return ()
         return await asyncio.to_thread(lambda: list(self._leftovers(meant)))
 
-    def _leftovers(self, meant: Meant) -> Iterator[str]:
+    def _leftovers(self, meant: ErasurePlan) -> Iterator[str]:
         repositories: list[Path] = []
         for path in self._files(repositories):
             try:
@@ -103,7 +103,7 @@ def _inside(folder: Path) -> Sequence[Path]:
         return ()
 
 
-def _holds(path: Path, meant: Meant) -> bool:
+def _holds(path: Path, meant: ErasurePlan) -> bool:
     tail = b""
     with closing(pieces(path)) as every:
         for piece in every:
@@ -113,11 +113,11 @@ def _holds(path: Path, meant: Meant) -> bool:
     return False
 
 
-def _stands_in(data: bytes, meant: Meant) -> bool:
+def _stands_in(data: bytes, meant: ErasurePlan) -> bool:
     return meant.traces.name_in(data) or any(key.encode("utf-8", "replace") in data for key in meant.sessions)
 
 
-def _in_objects(git_dir: Path, root: Path, meant: Meant) -> bool:
+def _in_objects(git_dir: Path, root: Path, meant: ErasurePlan) -> bool:
     """True if an object of a history holds it, reachable or not, or may: they lie there compressed."""
     if shutil.which("git") is None:
         return False

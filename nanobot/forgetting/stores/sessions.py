@@ -14,8 +14,8 @@ from nanobot.errors import StoreError
 from nanobot.memory.episodes import history_file
 from nanobot.memory.episodes.history_file import EpisodeStore
 from nanobot.messages import Quote
-from nanobot.nlp.matcher import FORGOTTEN, Traces, beginning
-from nanobot.ports import Episode, ErasedPiece, Meant, StoreFindings
+from nanobot.nlp.matcher import FORGOTTEN, TextMatcher, beginning
+from nanobot.ports import Episode, ErasedPiece, ErasurePlan, StoreFindings
 from nanobot.sessions import lines
 from nanobot.sessions.store import SessionFiles, SessionManager
 from nanobot.store.jsonl import torn_path
@@ -33,7 +33,7 @@ _ROWS = ("time: ", "channel: ")
 class Changing:
     """For the messages of one conversation, in their order."""
 
-    def __init__(self, meant: Meant, key: str) -> None:
+    def __init__(self, meant: ErasurePlan, key: str) -> None:
         self._meant = meant
         self._dropped = meant.dropped.get(key, frozenset())
         self._blanked = meant.blanked.get(key, frozenset())
@@ -64,7 +64,7 @@ def _blank(message: Message) -> Message:
     return replace(message, content=content, quotes=(), files=(), tool_calls=calls, extra=None)
 
 
-def _without(message: Message, meant: Meant) -> Message:
+def _without(message: Message, meant: ErasurePlan) -> Message:
     """The message without what shows it: blocks that the model was given, results of tools, quotes, names."""
     traces = meant.traces
     sender = message.sender
@@ -84,14 +84,14 @@ def _without(message: Message, meant: Meant) -> Message:
     )
 
 
-def _context(context: str, traces: Traces) -> str:
+def _context(context: str, traces: TextMatcher) -> str:
     """The blocks without what shows it. Where and when it was said are rows of the program's own."""
     if not traces.show(context):
         return context
     return "\n".join(line for line in context.split("\n") if line.startswith(_ROWS) or not traces.show(line))
 
 
-def _content(message: Message, traces: Traces) -> str | None:
+def _content(message: Message, traces: TextMatcher) -> str | None:
     content = message.content
     if not content or content == FORGOTTEN:
         return content
@@ -100,11 +100,11 @@ def _content(message: Message, traces: Traces) -> str | None:
     return FORGOTTEN if traces.name(content) else content
 
 
-def _tells(quote: Quote, traces: Traces) -> bool:
+def _tells(quote: Quote, traces: TextMatcher) -> bool:
     return traces.show(quote.text) or traces.tell(quote.by)
 
 
-def _calls(calls: Sequence[ToolCall], traces: Traces) -> tuple[ToolCall, ...]:
+def _calls(calls: Sequence[ToolCall], traces: TextMatcher) -> tuple[ToolCall, ...]:
     cut = [replace(call, extra=None) if _hold(call.extra, traces) else call for call in calls]
     return tuple(
         replace(call, arguments="{}") if traces.stand_in(call.arguments.encode("utf-8", "replace")) else call
@@ -112,7 +112,7 @@ def _calls(calls: Sequence[ToolCall], traces: Traces) -> tuple[ToolCall, ...]:
     )
 
 
-def _hold(extra: Mapping[str, object] | None, traces: Traces) -> bool:
+def _hold(extra: Mapping[str, object] | None, traces: TextMatcher) -> bool:
     """True if it stands in what an endpoint sent along, which nobody can cut without breaking its signature."""
     return bool(extra) and traces.stand_in(json.dumps(extra, ensure_ascii=False).encode("utf-8", "replace"))
 
@@ -265,14 +265,14 @@ class ErasableEpisodes:
     def owns(self, path: Path) -> bool:
         return path in (self._path, torn_path(self._path), *self._cursors)
 
-    async def find(self, meant: Meant) -> StoreFindings:
+    async def find(self, meant: ErasurePlan) -> StoreFindings:
         return await self._history.revise(lambda path: _look(path, meant))
 
-    async def erase(self, meant: Meant) -> None:
+    async def erase(self, meant: ErasurePlan) -> None:
         await self._history.revise(lambda path: _erase(path, meant))
 
 
-def _look(path: Path, meant: Meant) -> StoreFindings:
+def _look(path: Path, meant: ErasurePlan) -> StoreFindings:
     torn = lines_without(torn_path(path), _unreadable(meant), write=False)
     changed = [raw for raw in _lines_episodes(path) if _changed(raw, meant) is not raw]
     return StoreFindings(len(changed) + torn, [_piece(path, raw) for raw in changed])
@@ -287,7 +287,7 @@ def _piece(path: Path, raw: bytes) -> ErasedPiece:
     return ErasedPiece(f"{where}:{episode.cursor}", beginning(episode.content))
 
 
-def _erase(path: Path, meant: Meant) -> None:
+def _erase(path: Path, meant: ErasurePlan) -> None:
     remove_stale_temps(path.parent)
     lines_without(torn_path(path), _unreadable(meant), write=True)
     lines = list(_lines_episodes(path))
@@ -306,7 +306,7 @@ def _lines_episodes(path: Path) -> list[bytes]:
     return path.read_bytes().splitlines(keepends=True) if path.exists() else []
 
 
-def _changed(raw: bytes, meant: Meant) -> bytes | None:
+def _changed(raw: bytes, meant: ErasurePlan) -> bytes | None:
     """The line as it may stay: the same object if nothing changes, None if it goes."""
     try:
         episode = history_file.decode(raw)
@@ -319,7 +319,7 @@ def _changed(raw: bytes, meant: Meant) -> bytes | None:
     return raw if after == history_file.encode(episode) else after
 
 
-def _episode(episode: Episode, meant: Meant) -> Episode | None:
+def _episode(episode: Episode, meant: ErasurePlan) -> Episode | None:
     if not meant.reaches(episode.scope.name):
         return episode
     if episode.cursor in meant.episodes:
@@ -329,7 +329,7 @@ def _episode(episode: Episode, meant: Meant) -> Episode | None:
     return replace(episode, content=content, facts=facts) if content.strip() or facts else None
 
 
-def _unreadable(meant: Meant) -> Callable[[bytes], bool]:
+def _unreadable(meant: ErasurePlan) -> Callable[[bytes], bool]:
     """True if a line that cannot be read goes; whose it is cannot be told, so that only the owner reaches it."""
     return lambda raw: meant.of_owner and meant.traces.stand_in(raw)
 
@@ -368,10 +368,10 @@ class ErasableSessions:
             return ()
         return await self._manager.messages(key)
 
-    async def find(self, meant: Meant) -> StoreFindings:
+    async def find(self, meant: ErasurePlan) -> StoreFindings:
         return await asyncio.to_thread(self._find, meant)
 
-    async def erase(self, meant: Meant) -> None:
+    async def erase(self, meant: ErasurePlan) -> None:
         for key, path in await asyncio.to_thread(lambda: list(self._files.all())):
             if await asyncio.to_thread(_is_whole, key, path, meant):
                 await self._manager.delete(key)
@@ -379,7 +379,7 @@ class ErasableSessions:
                 await self._manager.revise(key, partial(self._revise, key=key, meant=meant))
         await shielded(asyncio.to_thread(self._rest, meant, write=True))
 
-    def _find(self, meant: Meant) -> StoreFindings:
+    def _find(self, meant: ErasurePlan) -> StoreFindings:
         """A conversation whose name tells it stays: it goes by its key."""
         every = list(self._files.all())
         counts = {key: self._changes(key, path, meant) for key, path in every}
@@ -388,7 +388,7 @@ class ErasableSessions:
         named = [f"{path}:1" for key, path in every if meant.of_owner and meant.traces.name(_as_words(key))]
         return StoreFindings(count, [ErasedPiece(key) for key in only_cut], named)
 
-    def _changes(self, key: str, path: Path, meant: Meant) -> int:
+    def _changes(self, key: str, path: Path, meant: ErasurePlan) -> int:
         """Return the number of lines of a conversation that go, or change."""
         if _is_whole(key, path, meant):
             return look(path, lambda _: None, lambda _: True).count or 1
@@ -398,7 +398,7 @@ class ErasableSessions:
         count = look(path, Changing(meant, key), is_meant).count
         return count + lines_without(torn_path(path), is_meant, write=False)
 
-    def _concerns(self, key: str, path: Path, meant: Meant) -> bool:
+    def _concerns(self, key: str, path: Path, meant: ErasurePlan) -> bool:
         """True if the conversation has to be read line by line."""
         if key in meant.dropped or key in meant.blanked:
             return True
@@ -407,7 +407,7 @@ class ErasableSessions:
         files = (path, torn_path(path))
         return meant.hears(key) and any(_may_hold(file, meant.traces.may_show) for file in files)
 
-    def _revise(self, path: Path, key: str, meant: Meant) -> None:
+    def _revise(self, path: Path, key: str, meant: ErasurePlan) -> None:
         """One of which nothing stays goes with all that was set aside from it."""
         is_meant = unreadable(key, meant)
         found = look(path, Changing(meant, key), is_meant)
@@ -418,7 +418,7 @@ class ErasableSessions:
             rewrite(path, Changing(meant, key), is_meant, found)
         lines_without(torn_path(path), is_meant, write=True)
 
-    def _rest(self, meant: Meant, *, write: bool) -> int:
+    def _rest(self, meant: ErasurePlan, *, write: bool) -> int:
         """Return the files that are no conversation of ours: only the owner, whose machine it is, reaches them."""
         if not meant.of_owner or not self._folder.is_dir():
             return 0
@@ -433,7 +433,7 @@ class ErasableSessions:
         return count
 
 
-def _is_whole(key: str, path: Path, meant: Meant) -> bool:
+def _is_whole(key: str, path: Path, meant: ErasurePlan) -> bool:
     """True if nothing stays of a conversation. One in which others speak, too, is never deleted."""
     if key not in meant.sessions or meant.scopes is None:
         return key in meant.sessions
@@ -446,7 +446,7 @@ def _as_words(key: str) -> str:
     return key.partition(":")[2].replace("-", " ").replace("_", " ")
 
 
-def unreadable(key: str, meant: Meant) -> Callable[[bytes], bool]:
+def unreadable(key: str, meant: ErasurePlan) -> Callable[[bytes], bool]:
     """True if a line that cannot be read goes: if it shows it, or cannot be told to be older than what goes."""
 
     def is_meant(raw: bytes) -> bool:

@@ -12,8 +12,8 @@ from nanobot.aio import shielded
 from nanobot.errors import StoreError
 from nanobot.forgetting.stores.files import pieces
 from nanobot.memory.versions.worktree import MAX_SIZE, unfit
-from nanobot.nlp.matcher import MOST_OF_A_LINE, Shipped, Traces, beginning, plain
-from nanobot.ports import ErasedPiece, Meant, StoreFindings
+from nanobot.nlp.matcher import MOST_OF_A_LINE, ShippedTexts, TextMatcher, beginning, plain
+from nanobot.ports import ErasedPiece, ErasurePlan, StoreFindings
 from nanobot.store.private import is_temp, put, remove, remove_stale_temps
 from nanobot.store.state import read_state, write_state
 from nanobot.text import Text, decode
@@ -27,7 +27,7 @@ _HEAD = re.compile(r"^[a-z]+: (.+)$", re.MULTILINE)  # a skill's head is also re
 _EXAMPLE = ("- ", "* ")
 
 
-def shipped_in(template: Path, *more: str) -> Shipped:
+def shipped_in(template: Path, *more: str) -> ShippedTexts:
     """The lines of the template's files, and `more` that the program writes by itself. Raises OSError.
 
     Examples in comments are lines that a person may come to write: they count only together with their comment.
@@ -41,7 +41,7 @@ def shipped_in(template: Path, *more: str) -> Shipped:
         lines.update(_lines(text))
         lines.update(plain(value) for value in _HEAD.findall(text))
     names = frozenset(path.relative_to(template).as_posix() for path in files)
-    return Shipped(frozenset(lines - {""}), names, tuple(passages))
+    return ShippedTexts(frozenset(lines - {""}), names, tuple(passages))
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -70,13 +70,13 @@ class Untouched:
         self._files = files
         self.owns: Owns = owns
 
-    async def find(self, meant: Meant) -> StoreFindings:
+    async def find(self, meant: ErasurePlan) -> StoreFindings:
         return await asyncio.to_thread(lambda: StoreFindings(left=self._left(meant)))
 
-    async def erase(self, meant: Meant) -> None:
+    async def erase(self, meant: ErasurePlan) -> None:
         """Nothing: they are not ours."""
 
-    def _left(self, meant: Meant) -> Sequence[str]:
+    def _left(self, meant: ErasurePlan) -> Sequence[str]:
         if not meant.of_owner or not meant.traces.terms:
             return ()
         found: list[str] = []
@@ -87,7 +87,7 @@ class Untouched:
         return found[:_NAMED]
 
 
-def _places(path: Path, meant: Meant) -> Iterator[str]:
+def _places(path: Path, meant: ErasurePlan) -> Iterator[str]:
     """The file if its name tells it, and `path:line` of each line that does."""
     try:
         if path.is_symlink() or path.stat().st_size > _MOST:
@@ -140,10 +140,10 @@ class ErasableState:
     def owns(self, path: Path) -> bool:
         return path.parent == self._folder and not path.name.startswith(self._others)
 
-    async def find(self, meant: Meant) -> StoreFindings:
+    async def find(self, meant: ErasurePlan) -> StoreFindings:
         return await asyncio.to_thread(self._find, meant)
 
-    async def erase(self, meant: Meant) -> None:
+    async def erase(self, meant: ErasurePlan) -> None:
         for key in meant.sessions:
             await self._forget_choice(key)
         await self._forget_names(lambda who, name: who in meant.people or (meant.of_owner and meant.traces.name(name)))
@@ -152,12 +152,12 @@ class ErasableState:
         except OSError as error:
             raise StoreError(f"{self._folder} could not be written: {error.strerror or error}") from error
 
-    def _find(self, meant: Meant) -> StoreFindings:
+    def _find(self, meant: ErasurePlan) -> StoreFindings:
         pieces = [ErasedPiece(str(path)) for path in self._damaged(meant)]
         pieces += [ErasedPiece(key) for key in self._named(meant)]
         return StoreFindings(len(pieces), pieces)
 
-    def _erase(self, meant: Meant) -> None:
+    def _erase(self, meant: ErasurePlan) -> None:
         if self._folder.is_dir():
             remove_stale_temps(self._folder)
         for path in list(self._damaged(meant)):
@@ -167,12 +167,12 @@ class ErasableState:
         if kept != names:
             write_state(self._names, kept)
 
-    def _named(self, meant: Meant) -> list[str]:
+    def _named(self, meant: ErasurePlan) -> list[str]:
         chosen = read_state(self._models_path, dict[str, str], {})
         names = read_state(self._names, dict[str, str], {})
         return [key for key in meant.sessions if key in chosen or key in names.values()]
 
-    def _damaged(self, meant: Meant) -> Iterator[Path]:
+    def _damaged(self, meant: ErasurePlan) -> Iterator[Path]:
         """Return the unreadable state files: their meaning cannot be searched, so that they go as a whole."""
         for path in self._folder.glob(f"*{_DAMAGED}") if meant.of_owner else ():
             data = path.read_bytes()
@@ -205,13 +205,13 @@ class ErasableTexts:
     def owns(self, path: Path) -> bool:
         return path in self._files
 
-    async def find(self, meant: Meant) -> StoreFindings:
+    async def find(self, meant: ErasurePlan) -> StoreFindings:
         return await asyncio.to_thread(self._find, meant)
 
-    async def erase(self, meant: Meant) -> None:
+    async def erase(self, meant: ErasurePlan) -> None:
         await shielded(asyncio.to_thread(self._erase, meant))
 
-    def _find(self, meant: Meant) -> StoreFindings:
+    def _find(self, meant: ErasurePlan) -> StoreFindings:
         pieces = [
             ErasedPiece(f"{path.name}:{number}", beginning(line.lstrip("-*+ "), MOST_OF_A_LINE), is_own=True)
             for path, lines, named in self._each(meant)
@@ -220,7 +220,7 @@ class ErasableTexts:
         ]
         return StoreFindings(len(pieces), pieces)
 
-    def _erase(self, meant: Meant) -> None:
+    def _erase(self, meant: ErasurePlan) -> None:
         for path, lines, named in self._each(meant):
             if any(named):
                 kept = [line for line, is_meant in zip(lines, named, strict=True) if not is_meant]
@@ -229,7 +229,7 @@ class ErasableTexts:
                 except OSError as error:
                     raise _failed(path, error) from error
 
-    def _each(self, meant: Meant) -> Iterator[tuple[Path, Sequence[str], Sequence[bool]]]:
+    def _each(self, meant: ErasurePlan) -> Iterator[tuple[Path, Sequence[str], Sequence[bool]]]:
         """Each file with its lines, and which of them name it."""
         for path in self._files if meant.of_owner else ():
             try:
@@ -295,13 +295,13 @@ class ErasableStrays:
         is_there = inside.parts[:1] and (inside.parts[0] in _TOPS or is_copy_of_ours(inside, self._ours))
         return bool(is_there) and not self._is_owned(path)
 
-    async def find(self, meant: Meant) -> StoreFindings:
+    async def find(self, meant: ErasurePlan) -> StoreFindings:
         return await asyncio.to_thread(self._find, meant)
 
-    async def erase(self, meant: Meant) -> None:
+    async def erase(self, meant: ErasurePlan) -> None:
         await shielded(asyncio.to_thread(self._erase, meant))
 
-    def _find(self, meant: Meant) -> StoreFindings:
+    def _find(self, meant: ErasurePlan) -> StoreFindings:
         shown: list[ErasedPiece] = []
         left: list[str] = []
         for stray in self._meant(meant):
@@ -316,7 +316,7 @@ class ErasableStrays:
                         shown.append(ErasedPiece(where, beginning(line.lstrip("-*+ "), MOST_OF_A_LINE), is_own=True))
         return StoreFindings(len(shown), shown, left)
 
-    def _erase(self, meant: Meant) -> None:
+    def _erase(self, meant: ErasurePlan) -> None:
         """One that cannot be changed keeps no other from it."""
         failed: OSError | None = None
         for stray in list(self._meant(meant)):
@@ -332,7 +332,7 @@ class ErasableStrays:
         if failed:
             raise StoreError(f"{failed.filename}: {failed.strerror or failed}") from failed
 
-    def _meant(self, meant: Meant) -> Iterator[_Stray]:
+    def _meant(self, meant: ErasurePlan) -> Iterator[_Stray]:
         for path in self._files():
             inside = PurePosixPath(path.relative_to(self._root))
             if not meant.reaches(scope_of(inside)):
@@ -372,7 +372,7 @@ def _is_kept(path: Path) -> bool:
         return True  # whoever reads the others meets it, too
 
 
-def _looked_into(path: Path, inside: PurePosixPath, traces: Traces) -> _Stray | None:
+def _looked_into(path: Path, inside: PurePosixPath, traces: TextMatcher) -> _Stray | None:
     is_named = traces.name(PurePosixPath(copied_name(path.name)).stem.replace("-", " ").replace("_", " "))
     try:
         if path.stat().st_size > _MOST:
@@ -393,13 +393,13 @@ def _looked_into(path: Path, inside: PurePosixPath, traces: Traces) -> _Stray | 
     return _Stray(path, inside) if is_named else None
 
 
-def _lines_that_go(every: Sequence[str], traces: Traces) -> frozenset[int]:
-    copies = Traces(lines=traces.lines, shipped=traces.shipped)
+def _lines_that_go(every: Sequence[str], traces: TextMatcher) -> frozenset[int]:
+    copies = TextMatcher(lines=traces.lines, shipped=traces.shipped)
     named = zip(every, traces.named(every), strict=True)
     return frozenset(number for number, (line, is_named) in enumerate(named, 1) if is_named or copies.tell(line))
 
 
-def _stands_in(path: Path, traces: Traces) -> bool:
+def _stands_in(path: Path, traces: TextMatcher) -> bool:
     tail = b""
     with closing(pieces(path)) as every:
         for piece in every:

@@ -12,7 +12,7 @@ from nanobot.memory.dream.operations import Proposal, RefusedOperation
 from nanobot.memory.facts import bare, compared, with_fact, without_speaker
 from nanobot.memory.markdown import body_of, facts_of, field_of, lines_of, newline_of, note_text, touched
 from nanobot.memory.notes import is_safe_name, same_name
-from nanobot.memory.scopes import MEMORY, Places
+from nanobot.memory.scopes import MEMORY, ScopePaths
 from nanobot.nlp.words import difference, is_stop, overlap, words_of
 from nanobot.ports import Edit
 
@@ -31,7 +31,7 @@ class Draft:
     `replaced` tells by path what lines (as compared) became of others.
     """
 
-    places: Places
+    places: ScopePaths
     before: Mapping[str, str]
     locked: Collection[str] = ()
     texts: Mapping[str, str | None] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Draft:
 
     @classmethod
     def of(cls, scope: Scope, files: Mapping[str, bytes], skipped: Collection[str] = ()) -> "Draft":
-        places = Places(scope)
+        places = ScopePaths(scope)
         own = {path: data for path, data in files.items() if path in places.fixed.values() or places.is_note(path)}
         strange = {path for path, data in own.items() if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data}
         texts = {path: data.decode("utf-8", "surrogateescape") for path, data in own.items() if path not in strange}
@@ -61,14 +61,14 @@ class Draft:
         return [path for path in self.paths if self.places.is_note(path)]
 
     def file(self, name: str) -> str:
-        """The path of a file that exists, or may, by its name or path exactly as shown. Raises Refused."""
+        """The path of a file that exists, or may, by its name or path exactly as shown. Raises RefusedOperation."""
         path = self.places.fixed.get(name, name)
         if path in self.places.fixed.values():
             return self._unlocked(path)
         return self.note(name)
 
     def note(self, name: str) -> str:
-        """The path of a note that exists, by its name, with or without ending, or its path. Raises Refused."""
+        """The path of a note that exists, by its name, with or without ending, or its path. Raises RefusedOperation."""
         short = name.removeprefix(f"{self.places.folder}/").removesuffix(".md")
         path = f"{self.places.folder}/{short}.md"
         if path not in self.notes:
@@ -79,7 +79,7 @@ class Draft:
         return self._unlocked(path)
 
     def new_note(self, name: str) -> str:
-        """The path of a note that is to be written, old or new. Raises Refused."""
+        """The path of a note that is to be written, old or new. Raises RefusedOperation."""
         short = name.removeprefix(f"{self.places.folder}/").removesuffix(".md")
         path = f"{self.places.folder}/{short}.md"
         if path in self.notes:
@@ -149,7 +149,7 @@ class DraftChange:
 
 
 def apply(proposal: Proposal, draft: Draft, day: date) -> DraftChange:
-    """Carry out a proposal on a draft; `day` is when its evidence is from. Raises Refused."""
+    """Carry out a proposal on a draft; `day` is when its evidence is from. Raises RefusedOperation."""
     match proposal.do:
         case "add":
             return _add(proposal, draft, day)
@@ -271,7 +271,7 @@ def _merge(proposal: Proposal, draft: Draft, day: date) -> DraftChange:
 
 
 def _line(draft: Draft, path: str, old: str) -> tuple[int, str]:
-    """The number and the words of the line that is meant. Raises Refused."""
+    """The number and the words of the line that is meant. Raises RefusedOperation."""
     lines = facts_of(draft.text(path))
     found = [(number, line) for number, line in lines if compared(line) == compared(old)]
     found = found or [(number, line) for number, line in lines if compared(without_speaker(line)) == compared(old)]
@@ -335,7 +335,7 @@ _OVERLAPPING = 0.5
 
 
 def check_share(draft: Draft, paths: Iterable[str], share: float) -> None:
-    """Raise Refused if more of one of these files is gone, and not replaced, than this share; one line always may."""
+    """Raise RefusedOperation if more of a file is gone, and not replaced, than this share; one line always may."""
     for path in paths:
         before = facts_of(draft.before.get(path, ""))
         after = [line for _, line in facts_of(draft.text(path))]
@@ -343,7 +343,7 @@ def check_share(draft: Draft, paths: Iterable[str], share: float) -> None:
 
 
 def check_merge(draft: Draft, sources: Sequence[str], merged: str, share: float) -> None:
-    """Raise Refused if notes that are to become one contradict each other, or too much of them would be lost."""
+    """Raise RefusedOperation if the notes to merge contradict each other, or too much of them would be lost."""
     lines = {source: _told_by(draft.text(source)) for source in sources}
     for place, source in enumerate(sources):
         for other in sources[place + 1 :]:

@@ -12,11 +12,11 @@ from typing import Literal
 from nanobot.authority import Scope
 from nanobot.errors import LLMError, StoreError, VersionError
 from nanobot.memory import changes
-from nanobot.memory.dream.landing import CALLS_PER_SCOPE, Batch, Land, Stores, next_batch, once_more
-from nanobot.memory.dream.model import Model, ModelAnswer, OutOfRoomError, Purse, Scene, hear, request
+from nanobot.memory.dream.landing import CALLS_PER_SCOPE, DreamStores, EpisodeBatch, Landing, next_batch, once_more
+from nanobot.memory.dream.model import DreamInput, Model, ModelAnswer, OutOfRoomError, RunBudget, hear, request
 from nanobot.memory.dream.operations import DreamLimits
-from nanobot.memory.dream.report import Area, DreamReport, DreamStatus, Left
-from nanobot.memory.dream.state import Diary
+from nanobot.memory.dream.report import Area, DreamReport, DreamStatus, LeftOut
+from nanobot.memory.dream.state import RunHistory
 from nanobot.memory.scopes import MemoryRegistry
 from nanobot.ports import LLM, Clock
 from nanobot.ports.models import Slot
@@ -34,7 +34,7 @@ Reading = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Mind:
+class DreamModelSlot:
     """Model of Dream, and when it may be asked; `next_at`: time of the next scheduled dream."""
 
     model: Callable[[], tuple[LLM, TokenEstimator]]
@@ -51,9 +51,9 @@ class Mind:
 class _Run:
     """One run: what it may still spend, and what it knows of those before."""
 
-    diary: Diary
+    diary: RunHistory
     model: Model
-    purse: Purse
+    purse: RunBudget
     reading: Reading | None
 
 
@@ -62,9 +62,9 @@ class Dream:
 
     def __init__(
         self,
-        stores: Stores,
+        stores: DreamStores,
         shelves: MemoryRegistry,
-        mind: Mind,
+        mind: DreamModelSlot,
         clock: Clock,
         limits: DreamLimits,
         changed: Changed | None = None,
@@ -89,7 +89,7 @@ class Dream:
             diary = await self._diary()
             if why != "asked" and diary.is_waiting:
                 return DreamReport(outcome="waiting")
-            purse = Purse(self._limits, self._clock)
+            purse = RunBudget(self._limits, self._clock)
             model = Model(*self._mind.model(), purse, self._mind.slot)
             again = diary.given_up("" if why == "asked" else self._mind.name)
             run = _Run(diary, model, purse, reading)
@@ -141,8 +141,8 @@ class Dream:
             record=await book.read(), waiting=waiting, is_running=self.is_running, failed_summary=failed, owed=owed
         )
 
-    async def _diary(self) -> Diary:
-        return Diary(await self._stores.book.read(), self._stores.book, self._clock, self._limits)
+    async def _diary(self) -> RunHistory:
+        return RunHistory(await self._stores.book.read(), self._stores.book, self._clock, self._limits)
 
     async def _all(self, run: _Run) -> DreamReport:
         """Batch by batch, until there is nothing more, or something goes wrong."""
@@ -198,12 +198,12 @@ class Dream:
             await run.diary.is_gone(cursor)
         return await self._batch(run, land, batch)
 
-    async def _land(self) -> Land:
-        land = Land(self._stores, self._clock, self._limits)
+    async def _land(self) -> Landing:
+        land = Landing(self._stores, self._clock, self._limits)
         await land.commit_hand_edits()
         return land
 
-    async def _batch(self, run: _Run, land: Land, batch: Batch) -> DreamReport:
+    async def _batch(self, run: _Run, land: Landing, batch: EpisodeBatch) -> DreamReport:
         if not batch.episodes:
             return DreamReport(outcome="nothing", cursor=batch.taken_in)
         if run.diary.had_enough:
@@ -217,22 +217,24 @@ class Dream:
             return await self._unusable(run, batch, [scope for scope, one in heard.items() if not one.is_usable])
         return await self._put_down(run, land, batch, heard)
 
-    async def _hear(self, run: _Run, land: Land, batch: Batch, scope: Scope) -> ModelAnswer:
+    async def _hear(self, run: _Run, land: Landing, batch: EpisodeBatch, scope: Scope) -> ModelAnswer:
         draft, buried, ages = await land.open(scope)
-        scene = Scene(
+        scene = DreamInput(
             draft, batch.of(scope), batch.witnesses[scope], buried, ages, self._clock.now(), self._limits.max_notes
         )
         room = max(1, (run.model.room(self._limits.tokens) >> run.diary.halved) // len(batch.scopes))
         messages = request(scene, room, run.model.size)
         return await hear(run.model, messages, draft, land.gate(scope, batch, buried, ages))
 
-    async def _put_down(self, run: _Run, land: Land, batch: Batch, heard: Mapping[Scope, ModelAnswer]) -> DreamReport:
+    async def _put_down(
+        self, run: _Run, land: Landing, batch: EpisodeBatch, heard: Mapping[Scope, ModelAnswer]
+    ) -> DreamReport:
         landed = await land.put_down(batch, {scope: one.admitted for scope, one in heard.items()})
         log.debug("dream: version %r is made", landed.version)
         await self._stores.book.move(batch.through)
         log.debug("dream: the cursor is at %d", batch.through)
         await run.diary.read([episode.cursor for episode in batch.episodes])
-        left = [Left(scope, dropped.kind) for scope, one in heard.items() for dropped in one.dropped]
+        left = [LeftOut(scope, dropped.kind) for scope, one in heard.items() for dropped in one.dropped]
         for one in left:
             log.info("dream: left out of %s: %s", one.scope, one.kind)
         if landed.paths:
@@ -250,7 +252,7 @@ class Dream:
             left=(*left, *landed.left),
         )
 
-    async def _unusable(self, run: _Run, batch: Batch, scopes: Collection[Scope]) -> DreamReport:
+    async def _unusable(self, run: _Run, batch: EpisodeBatch, scopes: Collection[Scope]) -> DreamReport:
         """Nothing of the batch lands. One episode alone that got three such answers is given up by this model."""
         guilty = [episode.cursor for episode in batch.episodes if episode.scope in scopes]
         log.warning("dream: the answer about episodes %s could not be used", guilty)

@@ -34,7 +34,7 @@ _NOBODY = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class SpokenWords:
     """Words of a person whose memory this is: the names of the message, its time (RFC 3339), the text."""
 
     names: frozenset[str]
@@ -68,7 +68,7 @@ class Evidence:
     others: tuple[tuple[str, str], ...] = ()
     is_pure: bool = False
     names: frozenset[str] = frozenset()
-    spoken: tuple[Spoken, ...] = ()
+    spoken: tuple[SpokenWords, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -128,12 +128,12 @@ class _Told:
             spoken=tuple(self._spoken(texts, messages)),
         )
 
-    def _spoken(self, texts: Iterable[str], messages: Sequence[Message]) -> Iterator[Spoken]:
+    def _spoken(self, texts: Iterable[str], messages: Sequence[Message]) -> Iterator[SpokenWords]:
         if not self.messages and self.episode.origin in _people(self.episode.scope):
-            yield Spoken(self.names, self.episode.timestamp, "\n".join(texts))
+            yield SpokenWords(self.names, self.episode.timestamp, "\n".join(texts))
         for message in messages:
             for words in () if message.quotes else _own_words([message], self.episode.scope):
-                yield Spoken(frozenset({message.id, self._full(message.id)}), message.at, words)
+                yield SpokenWords(frozenset({message.id, self._full(message.id)}), message.at, words)
 
 
 class EvidenceIndex:
@@ -151,7 +151,7 @@ class EvidenceIndex:
         return [self._told[episode.cursor].fact(fact).origin for fact in episode.facts]
 
     def of(self, names: Sequence[str]) -> Evidence:
-        """All that is named, put together. Raises Refused if something of it does not exist in this scope."""
+        """All that is named, put together. Raises RefusedOperation if something of it does not exist in this scope."""
         if not names:
             raise RefusedOperation(
                 "evidence", 'It names nothing that it rests on. Give "from": numbers of episodes or facts.'
@@ -285,7 +285,7 @@ class _Grounds:
     may_quote: bool
 
     def line(self, text: str) -> str:
-        """Return a line as it may stand there. Raises Refused."""
+        """Return a line as it may stand there. Raises RefusedOperation."""
         if self.speak_for(text):
             return text
         found = _SAID_BY.fullmatch(text.strip())
@@ -313,7 +313,7 @@ class _Grounds:
         return is_there or _is_label(title) or is_plain_title(title) or self.speak_for(title)
 
     def check_gone(self, text: str) -> None:
-        """Raise Refused unless own words speak of what is to go."""
+        """Raise RefusedOperation unless own words speak of what is to go."""
         evidence = self.evidence
         if evidence is None or not evidence.own:
             raise RefusedOperation("origin", "Nobody whose memory this is said so. Leave it as it is.")

@@ -14,13 +14,13 @@ from nanobot.memory.changes import Commit
 from nanobot.memory.dream.draft import Draft
 from nanobot.memory.dream.evidence import Evidence, EvidenceIndex
 from nanobot.memory.dream.operations import DreamLimits, Proposal, RefusedOperation
-from nanobot.memory.dream.report import Left, ReportedChange
+from nanobot.memory.dream.report import LeftOut, ReportedChange
 from nanobot.memory.dream.validator import ProposalValidator, ValidatedDraft
 from nanobot.memory.episodes.transcript_text import shortened
 from nanobot.memory.facts import compared
 from nanobot.memory.history import MOST, Ages
 from nanobot.memory.proposals import Proposals, changed_lines
-from nanobot.memory.scopes import SOUL, Places
+from nanobot.memory.scopes import SOUL, ScopePaths
 from nanobot.ports import Clock, DreamBook, Edit, Episode, Episodes, ProposedChange, SessionStore, VersionStore
 from nanobot.transcript import Message, Span
 
@@ -35,7 +35,7 @@ LEAST_TOKENS = 6000
 
 
 @dataclass(frozen=True, slots=True)
-class Stores:
+class DreamStores:
     """Stores that Dream reads and writes."""
 
     episodes: Episodes
@@ -46,7 +46,7 @@ class Stores:
 
 
 @dataclass(frozen=True)
-class Batch:
+class EpisodeBatch:
     """A contiguous piece of history behind the cursor, or an episode once more that was given up.
 
     All through `taken_in` was taken in before.
@@ -83,26 +83,26 @@ class Batch:
         return [episode for episode in self.episodes if episode.scope == scope]
 
 
-async def next_batch(stores: Stores, cursor: int, limits: DreamLimits, most: int) -> Batch:
+async def next_batch(stores: DreamStores, cursor: int, limits: DreamLimits, most: int) -> EpisodeBatch:
     """At most so many episodes behind the cursor, of as many scopes as one run can ask about. Raises StoreError."""
     found = await stores.episodes.after(cursor, most)
     scopes_at_once = max(1, min(limits.steps, limits.tokens // LEAST_TOKENS) // CALLS_PER_SCOPE)
     return await _with_witnesses(stores, _few_scopes(found, scopes_at_once), cursor)
 
 
-async def once_more(stores: Stores, cursor: int, taken_in: int) -> Batch:
+async def once_more(stores: DreamStores, cursor: int, taken_in: int) -> EpisodeBatch:
     """An episode that was given up; nothing if it is there no more. Raises StoreError."""
     episode = await stores.episodes.get(cursor)
     return await _with_witnesses(stores, [episode] if episode else [], taken_in)
 
 
-async def _with_witnesses(stores: Stores, episodes: Sequence[Episode], taken_in: int) -> Batch:
+async def _with_witnesses(stores: DreamStores, episodes: Sequence[Episode], taken_in: int) -> EpisodeBatch:
     spans: defaultdict[str, set[Span]] = defaultdict(set)
     for episode in episodes:
         spans[episode.session].add(episode.messages)
     sessions = {key: await _messages(stores.sessions, key, wanted) for key, wanted in spans.items()}
     scopes = {episode.scope for episode in episodes}
-    return Batch(episodes, {scope: EvidenceIndex(scope, episodes, sessions) for scope in scopes}, taken_in)
+    return EpisodeBatch(episodes, {scope: EvidenceIndex(scope, episodes, sessions) for scope in scopes}, taken_in)
 
 
 def _few_scopes(episodes: Sequence[Episode], most: int) -> Sequence[Episode]:
@@ -143,7 +143,7 @@ _VERBS = {
 
 
 @dataclass
-class Landed:
+class LandingResult:
     """Result of landing; `version` is "" if there was nothing to commit, or no history to commit to.
 
     `staged` waits for an owner's yes.
@@ -153,7 +153,7 @@ class Landed:
     staged: Sequence[ReportedChange] = ()
     paths: Collection[str] = ()
     changes: list[ReportedChange] = field(default_factory=list)
-    left: list[Left] = field(default_factory=list)
+    left: list[LeftOut] = field(default_factory=list)
 
 
 @dataclass
@@ -163,15 +163,15 @@ class _Whole:
     edits: dict[str, Edit] = field(default_factory=dict)
     changes: list[ReportedChange] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=list)
-    left: list[Left] = field(default_factory=list)
+    left: list[LeftOut] = field(default_factory=list)
     asked: list[ProposedChange] = field(default_factory=list)
     staged: list[ReportedChange] = field(default_factory=list)
 
 
-class Land:
+class Landing:
     """The memory of all scopes, as it is: drafts are begun on it, and at the end put down on it."""
 
-    def __init__(self, stores: Stores, clock: Clock, limits: DreamLimits) -> None:
+    def __init__(self, stores: DreamStores, clock: Clock, limits: DreamLimits) -> None:
         self._versions = stores.versions
         self._episodes = stores.episodes
         self._proposals = stores.proposals
@@ -186,7 +186,7 @@ class Land:
 
     async def open(self, scope: Scope) -> tuple[Draft, Collection[tombstones.Tombstone], Ages]:
         """The files of a scope, its tombstones, and how old its memories are. Raises VersionError, StoreError."""
-        files = await self._versions.files([*Places(scope).within, tombstones.FOLDER])
+        files = await self._versions.files([*ScopePaths(scope).within, tombstones.FOLDER])
         if scope not in self._ages:
             self._ages[scope] = await self._read_ages(scope)
         own = [stone for stone in tombstones.read(files).values() if stone.scope == scope.name]
@@ -194,12 +194,12 @@ class Land:
         return Draft.of(scope, files, self._skipped), buried, self._ages[scope]
 
     def gate(
-        self, scope: Scope, batch: Batch, buried: Collection[tombstones.Tombstone], ages: Ages
+        self, scope: Scope, batch: EpisodeBatch, buried: Collection[tombstones.Tombstone], ages: Ages
     ) -> ProposalValidator:
         """Return the validator of a scope."""
         return ProposalValidator(batch.witnesses[scope], buried, ages, self._limits, self._clock.now())
 
-    async def put_down(self, batch: Batch, wished: Mapping[Scope, Sequence[Proposal]]) -> Landed:
+    async def put_down(self, batch: EpisodeBatch, wished: Mapping[Scope, Sequence[Proposal]]) -> LandingResult:
         """Apply the proposals to the files as they are now, and commit. Raises VersionError; then nothing changed.
 
         What SOUL.md shall say waits for an owner's yes, and does so before the commit: it is not lost with the process.
@@ -211,7 +211,7 @@ class Land:
                     log.info("dream: a change of SOUL.md is left out: %s", refused)
                     whole.staged.clear()
             if not whole.edits:
-                return Landed(left=whole.left, staged=whole.staged)
+                return LandingResult(left=whole.left, staged=whole.staged)
             try:
                 version = await self._versions.commit(whole.edits, _message(batch, whole), "dream")
             except VersionError as error:
@@ -220,10 +220,10 @@ class Land:
                     raise
                 log.info("dream: %s; once more on top of it", error)
             else:
-                return Landed(version or "", whole.staged, whole.edits.keys(), whole.changes, whole.left)
+                return LandingResult(version or "", whole.staged, whole.edits.keys(), whole.changes, whole.left)
         raise AssertionError("unreachable")
 
-    async def _whole(self, batch: Batch, wished: Mapping[Scope, Sequence[Proposal]]) -> _Whole:
+    async def _whole(self, batch: EpisodeBatch, wished: Mapping[Scope, Sequence[Proposal]]) -> _Whole:
         whole = _Whole()
         for scope, proposals in wished.items():
             draft, buried, ages = await self.open(scope)
@@ -237,7 +237,7 @@ class Land:
                     admitted.append(gate.admit(proposal, draft))
                 except RefusedOperation as refused:
                     log.info("dream: left out of %s: %s (%s)", scope, proposal.do, refused.kind)
-                    whole.left.append(Left(scope, "late" if refused.kind == "missing" else refused.kind))
+                    whole.left.append(LeftOut(scope, "late" if refused.kind == "missing" else refused.kind))
                     continue
                 draft = admitted[-1].draft
             edits = dict(draft.edits())
@@ -269,7 +269,7 @@ class Land:
 
     async def _read_ages(self, scope: Scope) -> Ages:
         try:
-            return Ages(await self._versions.log(MOST, within=Places(scope).within))
+            return Ages(await self._versions.log(MOST, within=ScopePaths(scope).within))
         except VersionError as error:
             if error.kind not in ("missing", "unknown"):
                 raise
@@ -299,7 +299,7 @@ def _proposed(scope: Scope, edits: Mapping[str, Edit], admitted: Sequence[Valida
     )
 
 
-def _message(batch: Batch, whole: _Whole) -> str:
+def _message(batch: EpisodeBatch, whole: _Whole) -> str:
     counts = {verb: sum(change.operation.verb == verb for change in whole.changes) for verb in _VERBS}
     told = ", ".join(f"{count} {_VERBS[verb]}" for verb, count in counts.items() if count)
     left = ", ".join(sorted({one.kind for one in whole.left}))

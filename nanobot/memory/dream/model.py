@@ -44,7 +44,7 @@ EPISODES_SHARE = 2
 
 
 @dataclass(frozen=True)
-class Scene:
+class DreamInput:
     """Input of one scope's request."""
 
     draft: Draft
@@ -56,7 +56,7 @@ class Scene:
     max_notes: int
 
 
-def request(scene: Scene, room: int, size: Callable[[str], int]) -> list[Message]:
+def request(scene: DreamInput, room: int, size: Callable[[str], int]) -> list[Message]:
     """The messages, with at most `room` tokens of data as `size` counts them.
 
     Where there is more, episodes are cut, and of what is remembered comes first what shares most words with them.
@@ -85,7 +85,7 @@ def prompt(name: str) -> str:
     return (resources.files("nanobot.memory.dream") / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
-def _episodes(scene: Scene, room: int, size: Callable[[str], int]) -> str:
+def _episodes(scene: DreamInput, room: int, size: Callable[[str], int]) -> str:
     rows = [_episode(scene, episode) for episode in scene.episodes]
     text = _lines(rows)
     most = max((len(str(row["content"])) for row in rows), default=0)
@@ -96,7 +96,7 @@ def _episodes(scene: Scene, room: int, size: Callable[[str], int]) -> str:
     return text
 
 
-def _episode(scene: Scene, episode: Episode) -> dict[str, object]:
+def _episode(scene: DreamInput, episode: Episode) -> dict[str, object]:
     origins = scene.witnesses.origins(episode)
     return {
         "episode": episode.cursor,
@@ -113,7 +113,7 @@ def _episode(scene: Scene, episode: Episode) -> dict[str, object]:
     }
 
 
-def _remembered(scene: Scene) -> Iterable[dict[str, object]]:
+def _remembered(scene: DreamInput) -> Iterable[dict[str, object]]:
     """Every line of the files, then every note: what the list knows of it, and what it says."""
     draft, ages = scene.draft, scene.ages
     for name, path in draft.places.fixed.items():
@@ -128,7 +128,7 @@ def _remembered(scene: Scene) -> Iterable[dict[str, object]]:
         yield {"note": name, **about, "updated": field_of(text, "updated"), **told, "text": body_of(text).strip()}
 
 
-def _fitting(rows: list[dict[str, object]], room: int, size: Callable[[str], int], scene: Scene) -> str:
+def _fitting(rows: list[dict[str, object]], room: int, size: Callable[[str], int], scene: DreamInput) -> str:
     """All of it if it fits; else what is most akin to the episodes, in its order, and how much was left out."""
     text = _lines(rows)
     if size(text) <= room:
@@ -145,7 +145,7 @@ def _fitting(rows: list[dict[str, object]], room: int, size: Callable[[str], int
     return _lines([*shown, {"not_shown": len(rows) - len(shown)}])
 
 
-def _overlaps(scene: Scene) -> list[dict[str, object]]:
+def _overlaps(scene: DreamInput) -> list[dict[str, object]]:
     """Notes whose summaries share many words: for the model to look at, nothing more."""
     words = {
         path: content_words(
@@ -163,7 +163,7 @@ def _overlaps(scene: Scene) -> list[dict[str, object]]:
     return [{"notes": [path.rpartition("/")[2].removesuffix(".md") for path in pair[1:]]} for pair in close]
 
 
-def _too_many(scene: Scene) -> str:
+def _too_many(scene: DreamInput) -> str:
     count = len(scene.draft.notes)
     if count <= scene.max_notes:
         return ""
@@ -215,7 +215,7 @@ class OutOfRoomError(Exception):
     """A limit of the run was reached: of calls, tokens or time."""
 
 
-class Purse:
+class RunBudget:
     """Budget of one run."""
 
     def __init__(self, limits: DreamLimits, clock: Clock) -> None:
@@ -238,7 +238,7 @@ class Purse:
 class Model:
     """Asks one model within the limits of a run."""
 
-    def __init__(self, llm: LLM, estimator: TokenEstimator, purse: Purse, slot: Slot) -> None:
+    def __init__(self, llm: LLM, estimator: TokenEstimator, purse: RunBudget, slot: Slot) -> None:
         self._llm = llm
         self._estimator = estimator
         self._purse = purse
@@ -280,7 +280,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class DroppedProposal:
     """Proposal that was dropped; `file` is as the model named it."""
 
     kind: RefusalKind
@@ -293,7 +293,7 @@ class ModelAnswer:
 
     draft: Draft
     admitted: list[Proposal] = field(default_factory=list)
-    dropped: list[Dropped] = field(default_factory=list)
+    dropped: list[DroppedProposal] = field(default_factory=list)
     is_usable: bool = False
 
 
@@ -315,11 +315,11 @@ async def hear(model: Model, messages: Sequence[Message], draft: Draft, gate: Pr
 def _take_in(heard: ModelAnswer, answer: ParsedAnswer | None, gate: ProposalValidator) -> str:
     """Carry out what may be; returns what is to be said about the rest, "" if all is well."""
     if answer is None:
-        heard.dropped.append(Dropped("malformed"))
+        heard.dropped.append(DroppedProposal("malformed"))
         return prompt("unreadable")
     heard.is_usable = heard.is_usable or bool(answer.proposals) or not answer.malformed
     refused = list(answer.malformed)
-    heard.dropped += [Dropped("malformed")] * len(answer.malformed)
+    heard.dropped += [DroppedProposal("malformed")] * len(answer.malformed)
     done = 0
     for proposal in answer.proposals:
         if proposal in heard.admitted:  # many models say all of it again
@@ -329,7 +329,7 @@ def _take_in(heard: ModelAnswer, answer: ParsedAnswer | None, gate: ProposalVali
             heard.admitted.append(proposal)
             done += 1
         except RefusedOperation as refusal:
-            heard.dropped.append(Dropped(refusal.kind, proposal.file))
+            heard.dropped.append(DroppedProposal(refusal.kind, proposal.file))
             refused.append(f"{proposal.do} {proposal.file}: {refusal.text}")
     rows = "\n".join(f"- {row}" for row in refused)
     return prompt("again").replace("{done}", str(done)).replace("{refused}", rows) if refused else ""

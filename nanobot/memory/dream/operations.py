@@ -182,7 +182,7 @@ def _list_in(value: object) -> list[object] | None:
 
 
 def _proposal(row: object) -> Proposal:
-    """Raises Refused."""
+    """Raises RefusedOperation."""
     assert isinstance(row, dict)  # noqa: S101  _list_in has seen to it
     given = {_OTHER_NAMES.get(str(name), str(name)): value for name, value in row.items() if value is not None}
     do = next((do for do in _DO if given.get("do") == do), None)

@@ -42,7 +42,7 @@ class ReportedChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class LeftOut:
     """Something that the model wanted and that was not done."""
 
     scope: Scope
@@ -65,7 +65,7 @@ class DreamReport:
     version: str = ""
     changes: Sequence[ReportedChange] = ()
     staged: Sequence[ReportedChange] = ()
-    left: Sequence[Left] = ()
+    left: Sequence[LeftOut] = ()
     area: Area | None = None
     kind: str = ""
     set_aside: Sequence[int] = field(default=())

@@ -26,7 +26,7 @@ def not_before(record: DreamRecord) -> datetime | None:
         return None
 
 
-class Diary:
+class RunHistory:
     """The record of one run. Each method that changes it returns when that is on disk; all raise StoreError."""
 
     def __init__(self, record: DreamRecord, book: DreamBook, clock: Clock, limits: DreamLimits) -> None:

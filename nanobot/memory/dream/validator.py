@@ -7,7 +7,7 @@ from datetime import date, datetime
 
 from nanobot.memory.changes import Operation
 from nanobot.memory.dream.draft import Draft, DraftChange, apply, check_merge, check_share, is_same
-from nanobot.memory.dream.evidence import Evidence, EvidenceIndex, Spoken, worded
+from nanobot.memory.dream.evidence import Evidence, EvidenceIndex, SpokenWords, worded
 from nanobot.memory.dream.operations import DreamLimits, Proposal, RefusedOperation
 from nanobot.memory.history import Ages
 from nanobot.memory.markdown import body_of, facts_of
@@ -31,7 +31,7 @@ _LONGEST_SUMMARY = 160
 
 
 def fit(proposal: Proposal, limits: DreamLimits) -> Proposal:
-    """The proposal without its secrets and in a form that files can hold. Raises Refused."""
+    """The proposal without its secrets and in a form that files can hold. Raises RefusedOperation."""
     is_note = proposal.do in ("write", "merge")
     fitted = replace(
         proposal,
@@ -84,11 +84,11 @@ _OPENING = re.compile(
 )
 
 
-def check_return(tombstone: Tombstone, claim: str, spoken: Sequence[Spoken]) -> bool:
+def check_return(tombstone: Tombstone, claim: str, spoken: Sequence[SpokenWords]) -> bool:
     """Look at a claim that a tombstone is about, and at what people said.
 
     True if it is what was undone, and new words speak for it; False if it only resembles that, and is said by words
-    of its own. Raises Refused otherwise.
+    of its own. Raises RefusedOperation otherwise.
     """
     fresh = [one for one in spoken if not tombstone.covers([one.names])]
     newer = list(_sentences(one for one in fresh if tombstone.is_before(one.at)))
@@ -143,7 +143,7 @@ def _share(claim: str, said: str) -> float:
     return len(words & content_words(said)) / len(words) if words else 0.0
 
 
-def _sentences(spoken: Iterable[Spoken]) -> Iterator[str]:
+def _sentences(spoken: Iterable[SpokenWords]) -> Iterator[str]:
     """Return the pieces that may support a claim: lines and sentences, without a leading yes or no."""
     for one in spoken:
         for line in one.text.split("\n"):
@@ -185,7 +185,7 @@ class ProposalValidator:
         self._now = now
 
     def admit(self, proposal: Proposal, draft: Draft) -> ValidatedDraft:
-        """Carry out a proposal on a draft. Raises Refused; then the draft is as it was."""
+        """Carry out a proposal on a draft. Raises RefusedOperation; then the draft is as it was."""
         fitted = fit(proposal, self._limits)
         evidence = self._evidence(fitted, draft)
         day, ids = (evidence.day, evidence.ids) if evidence else (self._today, ())
@@ -247,7 +247,7 @@ class ProposalValidator:
             raise RefusedOperation("share", "That would drop too many notes at once. Keep the others.")
 
     def _check_undone(self, change: DraftChange, evidence: Evidence | None) -> str:
-        """Return the remark of the commit if new words bring back an undone claim. Raises Refused if there are none."""
+        """Return the remark that new words bring back an undone claim. Raises RefusedOperation without such."""
         spoken = evidence.spoken if evidence else ()
         remark = ""
         for undone, claim in _claims(change):

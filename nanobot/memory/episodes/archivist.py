@@ -10,7 +10,7 @@ from itertools import accumulate, takewhile
 from nanobot.authority import Origin, Scope, least
 from nanobot.errors import LLMError
 from nanobot.memory.episodes.summary import FactRead, Summary, is_supported, read_summary
-from nanobot.memory.episodes.transcript_text import Scribe, TranscriptEntry, numbered, origin_of, plain
+from nanobot.memory.episodes.transcript_text import TranscriptEntry, TranscriptRenderer, numbered, origin_of, plain
 from nanobot.memory.prompt import fenced, prompt
 from nanobot.nlp.own_words import speaks_for
 from nanobot.nlp.pasted import own_part
@@ -210,7 +210,7 @@ class Archivist:
 
     def _piece(self, stretch: Stretch, failures: int) -> _Piece:
         messages, scope = stretch.of_one_scope()
-        room, scribe = self._summariser.room(stretch.session), Scribe(messages)
+        room, scribe = self._summariser.room(stretch.session), TranscriptRenderer(messages)
         entries: list[TranscriptEntry] = []
         sizes: list[float] = []
         for message in messages:
@@ -226,7 +226,9 @@ class Archivist:
             entries[0] = scribe.entry(messages[0], max(SHORTEST, len(entries[0].text) >> failures))
         return _Piece(stretch.session, scope, entries[:count])
 
-    def _fitting(self, session: str, scribe: Scribe, message: Message, room: float) -> tuple[TranscriptEntry, float]:
+    def _fitting(
+        self, session: str, scribe: TranscriptRenderer, message: Message, room: float
+    ) -> tuple[TranscriptEntry, float]:
         """Return the text of a message, and its size; a message that is too long by itself loses its middle."""
         entry = scribe.entry(message)
         size = self._summariser.size(session, entry)

@@ -31,7 +31,7 @@ from nanobot.workspace import Workspace
 T = TypeVar("T")
 
 
-class Head(msgspec.Struct):
+class EpisodeHead(msgspec.Struct):
     """Head of an episode, which identifies it without reading all of it."""
 
     cursor: int
@@ -59,7 +59,7 @@ class _Episode(msgspec.Struct, kw_only=True, omit_defaults=True):
     own: tuple[str, ...] | None = None
 
 
-_head = msgspec.json.Decoder(Head).decode
+_head = msgspec.json.Decoder(EpisodeHead).decode
 _episode = msgspec.json.Decoder(_Episode).decode
 
 
@@ -113,7 +113,7 @@ def is_readable(line: bytes) -> bool:
     return True
 
 
-def head(line: bytes) -> Head:
+def head(line: bytes) -> EpisodeHead:
     """Number, session and scope of a line. Raises ValueError."""
     return _read(_head, line)
 
@@ -151,7 +151,7 @@ class EpisodeIndex:
         self._of_scope: defaultdict[str, array[int]] = defaultdict(lambda: array(_LINES))
         self._of_session: defaultdict[str, array[int]] = defaultdict(lambda: array(_LINES))
 
-    def add(self, head: Head, place: int) -> None:
+    def add(self, head: EpisodeHead, place: int) -> None:
         """Take in the next line, which begins at this byte. Raises ValueError if its number is not a higher one."""
         if self._cursors and head.cursor <= self._cursors[-1]:
             raise ValueError(f"its number, {head.cursor}, does not follow {self._cursors[-1]}")
@@ -181,7 +181,7 @@ TAIL = 256 * 1024
 
 _log = logging.getLogger(__name__)
 
-Wanted = Callable[[Head], bool]
+Wanted = Callable[[EpisodeHead], bool]
 
 
 class HistoryFile:
@@ -232,7 +232,7 @@ class HistoryFile:
     def newest(self, field: Field, value: str, limit: int, through: int | None = None) -> Sequence[Episode]:
         """The last lines that have this in a field, up to a number, newest first."""
 
-        def is_wanted(head: Head) -> bool:
+        def is_wanted(head: EpisodeHead) -> bool:
             return getattr(head, field) == value and (through is None or head.cursor <= through)
 
         self._look()
@@ -282,7 +282,7 @@ class HistoryFile:
                     at += len(line)
         return self._index
 
-    def _add(self, index: EpisodeIndex, head: Head, at: int) -> None:
+    def _add(self, index: EpisodeIndex, head: EpisodeHead, at: int) -> None:
         try:
             index.add(head, at)
         except ValueError as error:
@@ -308,7 +308,7 @@ class HistoryFile:
         finally:
             os.close(descriptor)
 
-    def _head(self, at: int, line: bytes) -> Head | None:
+    def _head(self, at: int, line: bytes) -> EpisodeHead | None:
         try:
             return head(line)
         except ValueError as error:

@@ -38,7 +38,7 @@ class TranscriptEntry:
     text: str
 
 
-class Scribe:
+class TranscriptRenderer:
     """Writes down messages in their order; secrets are left out."""
 
     def __init__(self, messages: Sequence[Message]) -> None:

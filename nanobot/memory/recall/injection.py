@@ -40,7 +40,7 @@ _NUMBERS = re.compile(r"\[[\s\d,]*\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenNote:
     """A note as it is shown."""
 
     name: str
@@ -52,7 +52,7 @@ class Chosen:
 class NoteChoice:
     """Choice of the model, which may be empty, and its cost."""
 
-    notes: Sequence[Chosen]
+    notes: Sequence[ChosenNote]
     usage: Usage | None
 
 
@@ -108,9 +108,9 @@ def _rows(text: str, count: int) -> Sequence[int] | None:
     return [number - 1 for number in dict.fromkeys(numbers)]
 
 
-def _shown(note: Note) -> Chosen:
+def _shown(note: Note) -> ChosenNote:
     text = " ".join(redact(f"{note.summary}. {note.body}").split())
-    return Chosen(note.name, note.updated, text if len(text) <= CHOICE_LENGTH else f"{text[: CHOICE_LENGTH - 1]}…")
+    return ChosenNote(note.name, note.updated, text if len(text) <= CHOICE_LENGTH else f"{text[: CHOICE_LENGTH - 1]}…")
 
 
 # What is shown to the model in front of a person's message: memories that may help to answer it.
@@ -143,7 +143,7 @@ class PendingMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Reminder:
+class InjectedMemories:
     """The block of memories, "" if there is none; the least trusted of their origins; what choosing them cost.
 
     `recalled` is the least trusted origin of those that no file of memory holds, None if there are none.
@@ -174,7 +174,7 @@ class RecallInjector:
         self._clock = clock
         self._chooser = chooser
 
-    async def of(self, heard: PendingMessage) -> Reminder:
+    async def of(self, heard: PendingMessage) -> InjectedMemories:
         """The memories for a message; most messages get none. Never raises for want of an index."""
         choice = await self._chosen(heard)
         found = await self._found(heard, but_notes=choice is not None)
@@ -184,11 +184,11 @@ class RecallInjector:
         shown = await self._unseen(memories, heard)
         usage = choice.usage if choice else None
         if not shown:
-            return Reminder(usage=usage)
+            return InjectedMemories(usage=usage)
         rows = "\n".join(f"- [{memory.source}] {memory.text}" for memory in shown)
         text, origin = fenced(TAG, f"{_HEAD}\n{rows}"), least(*(memory.origin for memory in shown))
         others = [memory.origin for memory in shown if not memory.is_kept]
-        return Reminder(text, origin, least(*others) if others else None, usage)
+        return InjectedMemories(text, origin, least(*others) if others else None, usage)
 
     async def _chosen(self, heard: PendingMessage) -> NoteChoice | None:
         if self._chooser is None or heard.compact:

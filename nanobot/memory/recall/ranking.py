@@ -11,7 +11,7 @@ from importlib import resources
 
 from nanobot.nlp.dates import Days, days_in, without_days
 from nanobot.nlp.words import is_stop, words_of
-from nanobot.ports import Extent, Near, SearchableText
+from nanobot.ports import IndexSize, SearchableText, SemanticMatches
 
 # What a person asks for, read from their words.
 
@@ -181,7 +181,7 @@ _MONTHS = 100  # days; a longer stretch ("in 2022") tells little
 class TermWeights:
     """Weights of words in an index: the rarer, the more telling."""
 
-    def __init__(self, extent: Extent, counts: Callable[[Sequence[str]], Mapping[str, int]]) -> None:
+    def __init__(self, extent: IndexSize, counts: Callable[[Sequence[str]], Mapping[str, int]]) -> None:
         self._texts, self._look_up = extent.texts, counts
         self._mean_words = extent.mean_words or 1.0
         self._counts: dict[str, int] = {}
@@ -359,7 +359,7 @@ def features(
     alike: Mapping[str, Sequence[str]],
     similar: Sequence[str],
     weights: TermWeights,
-    near: Near,
+    near: SemanticMatches,
 ) -> tuple[dict[str, Values], dict[str, Values]]:
     """Every reason for every text of the page: the lexical ones, and the circumstances.
 

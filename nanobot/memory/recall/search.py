@@ -25,7 +25,7 @@ from nanobot.memory.recall.ranking import (
 )
 from nanobot.nlp.dates import Days, days_in
 from nanobot.nlp.words import is_stop, synonyms, words_of
-from nanobot.ports import EVERYWHERE, Hit, RecallIndex, SearchableText, Within
+from nanobot.ports import EVERYWHERE, Hit, RecallIndex, SearchableText, SearchLimits
 
 # What the bot says when it has done as it was told: nobody looks for that, but for what they had told it.
 
@@ -55,7 +55,7 @@ _FEW = 2  # telling words; a text with no more is small talk
 _LONGEST = 40  # days
 
 
-def said_on(index: RecallIndex, days: Sequence[Days], within: Within, k: int) -> Sequence[SearchableText]:
+def said_on(index: RecallIndex, days: Sequence[Days], within: SearchLimits, k: int) -> Sequence[SearchableText]:
     """The k texts of these days that tell most, in the order in which they were said."""
     stretches = [then for one in days if (then := _during(one, within))]
     keys = [key for then in stretches for key in index.on_days(then, _MOST_READ)]
@@ -65,7 +65,7 @@ def said_on(index: RecallIndex, days: Sequence[Days], within: Within, k: int) ->
 
 
 def speaking_of(
-    index: RecallIndex, query: str, days: Sequence[Days], within: Within, k: int
+    index: RecallIndex, query: str, days: Sequence[Days], within: SearchLimits, k: int
 ) -> Sequence[SearchableText]:
     """At most k texts from other days that name one of these days, the latest first."""
     short = [one for one in days if one.length <= _LONGEST]
@@ -100,7 +100,7 @@ def _texts(index: RecallIndex, keys: Sequence[int]) -> Sequence[SearchableText]:
     return [said for said in index.passages(list(wanted), 0) if said.key in wanted] if wanted else []
 
 
-def _during(days: Days, within: Within) -> Within | None:
+def _during(days: Days, within: SearchLimits) -> SearchLimits | None:
     first = max(days.first.toordinal(), within.first_day or 0)
     last = min(days.last.toordinal(), within.last_day or date.max.toordinal())
     return replace(within, first_day=first, last_day=last) if first <= last else None
@@ -150,7 +150,7 @@ class LocalRecall:
         self._index = index
 
     def search(
-        self, query: str, *, now: datetime, k: int = 10, within: Within = EVERYWHERE, around: int = 0
+        self, query: str, *, now: datetime, k: int = 10, within: SearchLimits = EVERYWHERE, around: int = 0
     ) -> Sequence[Hit]:
         """The k texts that answer a query best, the best first; equal ones in the order in which they were said."""
         asked = self._read(query, now.date(), within)
@@ -159,7 +159,7 @@ class LocalRecall:
         ranked = self._rank(asked, within)
         return self._hits(ranked, ranked.order[:k], around)
 
-    def relevant(self, message: str, *, now: datetime, k: int = 10, within: Within = EVERYWHERE) -> Sequence[Hit]:
+    def relevant(self, message: str, *, now: datetime, k: int = 10, within: SearchLimits = EVERYWHERE) -> Sequence[Hit]:
         """At most k texts that are worth knowing when answering a message; most messages need none."""
         asked = self._read(message, now.date(), within)
         relevance = Relevance(asked.question, asked.weights, now.date(), personal=speaks_of_oneself(message))
@@ -168,14 +168,14 @@ class LocalRecall:
         ranked = self._rank(asked, within)
         return self._hits(ranked, [place for place in ranked.order[:k] if relevance.of(ranked.page, place)], 0)
 
-    def _read(self, query: str, today: date, within: Within) -> _Asked:
+    def _read(self, query: str, today: date, within: SearchLimits) -> _Asked:
         extent = self._index.extent(within)
         question = read_question(query, today, extent.speakers, extent.years)
         weights = TermWeights(extent, self._index.counts)
         weights.know(question.words)
         return _Asked(query, question, weights)
 
-    def _rank(self, asked: _Asked, within: Within) -> _Ranked:
+    def _rank(self, asked: _Asked, within: SearchLimits) -> _Ranked:
         question, weights = asked.question, asked.weights
         alike = {word: sorted(synonyms()[word]) for word in question.words if word in synonyms()}
         similar = self._similar(question)
@@ -191,7 +191,7 @@ class LocalRecall:
         near_keys = set(near.keys)
         return _Ranked(page, values, order, {place for place in beside if page.texts[place].key not in near_keys})
 
-    def _of_days(self, asked: _Asked, within: Within, k: int, around: int) -> Sequence[Hit]:
+    def _of_days(self, asked: _Asked, within: SearchLimits, k: int, around: int) -> Sequence[Hit]:
         """Return the texts of those days, and if they are few, texts that speak of them."""
         days, about = asked.question.days, asked.question.about
         then = said_on(self._index, days, within, k)
@@ -232,7 +232,7 @@ class LocalRecall:
         return list(found)
 
     def _candidates(
-        self, question: RecallQuestion, others: Sequence[str], within: Within, weights: TermWeights
+        self, question: RecallQuestion, others: Sequence[str], within: SearchLimits, weights: TermWeights
     ) -> Sequence[int]:
         postings = min(max(_POSTINGS * weights.texts, _FEWEST), _MOST)
         words = _affordable(question.words, weights, postings)
@@ -262,18 +262,18 @@ def _affordable(words: Sequence[str], weights: TermWeights, postings: float) -> 
     return chosen
 
 
-def _said_during(days: Days, within: Within) -> Within | None:
+def _said_during(days: Days, within: SearchLimits) -> SearchLimits | None:
     """The part of what may be searched in which people told of these days; None if there is none."""
     first = max(days.first.toordinal(), within.first_day or 0)
     last = min(days.last.toordinal() + _SOON, within.last_day or date.max.toordinal())
     return replace(within, first_day=first, last_day=last) if first <= last else None
 
 
-def _is_before(said: SearchableText, within: Within) -> bool:
+def _is_before(said: SearchableText, within: SearchLimits) -> bool:
     return within.before is None or said.session != within.before[0] or said.position < within.before[1]
 
 
-def _inside(page: CandidatePage, within: Within) -> list[int]:
+def _inside(page: CandidatePage, within: SearchLimits) -> list[int]:
     """The places of texts that may be answers; neighbours from other days only lend their words."""
     first, last = within.first_day or 0, within.last_day or date.max.toordinal()
     return [place for place, said in enumerate(page.texts) if first <= said.day <= last]

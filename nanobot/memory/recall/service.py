@@ -25,10 +25,10 @@ from nanobot.ports import (
     OpenRecall,
     ReadFrontmatter,
     Recall,
-    Recalled,
     RecallIndex,
     RecallKeeper,
-    Within,
+    RecallResult,
+    SearchLimits,
 )
 from nanobot.ports.recall import ReadWritten, Source, Written, WrittenText
 
@@ -163,18 +163,18 @@ class RecallService:
 
     async def find(
         self, query: str, authority: Authority, *, k: int = 10, around: int = 0, but: tuple[str, str] | None = None
-    ) -> Recalled:
+    ) -> RecallResult:
         """Search for somebody, in what they may see. What changed on the disk is taken in first."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._tried.wait(), PATIENCE)
         if self._problem:
             raise self._problem
         if self._recall is None or not may_touch(authority, authority.scope):
-            return Recalled((), self._unread)
+            return RecallResult((), self._unread)
         await self._up_to_date(self._sync, PATIENCE)
         self._something.set()  # what was taken in may be new to a model that reads what texts mean
         search = partial(self._find, query, authority.scope, k=k, around=around, but=but)
-        return Recalled(await self._read(search), self._unread)
+        return RecallResult(await self._read(search), self._unread)
 
     async def relevant(self, message: str, authority: Authority, *, k: int) -> Sequence[Hit]:
         """Return the memories worth showing with a message; none if they cannot be found in a moment."""
@@ -211,7 +211,7 @@ class RecallService:
     def _find(self, query: str, scope: Scope, *, k: int, around: int, but: tuple[str, str] | None) -> Sequence[Hit]:
         begun = self._index.turn_at(*but) if but else None
         before = (but[0], begun) if but and begun is not None else None
-        within = Within(scopes=frozenset({scope.name}), before=before)
+        within = SearchLimits(scopes=frozenset({scope.name}), before=before)
         recall = LocalRecall(self._index)
         return recall.search(query, now=self._clock.now(), k=k, within=within, around=around)
 
@@ -226,7 +226,7 @@ class RecallService:
                 self._note("what changed", error)
             finally:
                 self._keeping.release()
-        within = Within(scopes=frozenset({scope}))
+        within = SearchLimits(scopes=frozenset({scope}))
         return self._recall.relevant(message, now=self._clock.now(), k=k, within=within)
 
     def _take_in(self) -> None:

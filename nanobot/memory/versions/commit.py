@@ -19,7 +19,7 @@ from nanobot.memory.versions.objects import (
     set_index,
     version_log,
 )
-from nanobot.memory.versions.worktree import Brought, WorkTree, WorktreeState, beneath, blob_id
+from nanobot.memory.versions.worktree import FileVersion, WorkTree, WorktreeState, beneath, blob_id
 from nanobot.ports import Author, Clock, Describe, Edit, HandEdits, Owned, Plan, Version
 from nanobot.store.private import sync_folder
 from nanobot.store.state import read_state, write_state
@@ -303,7 +303,7 @@ class VersionCommitter:
         return _MAIN
 
 
-def _is_without(data: bytes, brought: Brought) -> bool:
+def _is_without(data: bytes, brought: FileVersion) -> bool:
     """True if a text has nothing of what was done to another; who brings the other back as it was means to."""
     if data == brought.before:
         return False

@@ -14,7 +14,7 @@ from nanobot.ports import Author, Clock, Describe, Edit, FileDiff, HandEdits, Ow
 from nanobot.workspace import Workspace
 
 if TYPE_CHECKING:
-    from nanobot.memory.versions.work import Work
+    from nanobot.memory.versions.work import VersionWork
 
 
 log = logging.getLogger(__name__)
@@ -99,12 +99,12 @@ class GitVersions:
     ) -> Mapping[str, str]:
         return await self._do(lambda work: work.purge(erase, reword))
 
-    async def _do(self, operation: "Callable[[Work], T]") -> T:
+    async def _do(self, operation: "Callable[[VersionWork], T]") -> T:
         result = await self._alone(lambda: operation(self._work()))
         self._problem = ""
         return result
 
-    async def _or_without(self, operation: "Callable[[Work], T]", without: Callable[[], T]) -> T:
+    async def _or_without(self, operation: "Callable[[VersionWork], T]", without: Callable[[], T]) -> T:
         """Do it; where there is no git, do what can be done without."""
         try:
             return await self._do(operation)
@@ -134,14 +134,14 @@ class GitVersions:
             self._problem = str(error)
             log.warning("the history of memory is not kept: %s", error)
 
-    def _work(self) -> "Work":
+    def _work(self) -> "VersionWork":
         if shutil.which("git") is None:
             raise VersionError("missing", "there is no git on this machine")
         try:
-            from nanobot.memory.versions.work import Work
+            from nanobot.memory.versions.work import VersionWork
         except ImportError as error:  # what GitPython raises over a git that does not run
             raise VersionError("missing", f"git cannot be used: {error}") from error
-        return Work(*self._arguments)
+        return VersionWork(*self._arguments)
 
     def _write(self, edits: Mapping[str, Edit]) -> None:
         wanted = self._worktree.checked(edits)

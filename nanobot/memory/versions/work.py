@@ -17,7 +17,7 @@ _MANY_LOOSE = 2000
 """Objects in files of their own; beyond it they are packed into one."""
 
 
-class Work:
+class VersionWork:
     """See VersionStore. Opens the repository for each operation, and leaves no process behind."""
 
     def __init__(

@@ -45,7 +45,7 @@ class WorktreeState:
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class FileVersion:
     """Content of a file in a version, and the time (seconds since 1970)."""
 
     before: bytes
@@ -61,7 +61,7 @@ class WorkTree:
         self._root = root
         self._shape = shape
         self._one_writer = lock
-        self._brought: dict[str, Brought] = {}
+        self._brought: dict[str, FileVersion] = {}
 
     def scan(self, within: Sequence[str] = ()) -> WorktreeState:
         """All of them as they are, in these files and folders or everywhere."""
@@ -114,10 +114,10 @@ class WorkTree:
         """Do the same for a version, and keep in mind what it did: whoever saves now has not seen it."""
         is_done = self.write(path, expected, content)
         if is_done and expected is not None and content is not None:
-            self._brought[path] = Brought(expected, content, time.time())
+            self._brought[path] = FileVersion(expected, content, time.time())
         return is_done
 
-    def unseen(self, path: str) -> Brought | None:
+    def unseen(self, path: str) -> FileVersion | None:
         """Return the change of a version to a file that somebody saved who cannot have seen it."""
         brought = self._brought.get(path)
         try:

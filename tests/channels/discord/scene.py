@@ -11,10 +11,10 @@ from typing import Any
 from nanobot.bus.spool import Spool
 from nanobot.channels.access import PeoplePolicy
 from nanobot.channels.discord.channel import DiscordChannel
-from nanobot.channels.discord.settings import CatchUp, DiscordMenuCommand, Settings, Surroundings
+from nanobot.channels.discord.settings import CatchUp, DiscordMenuCommand, DiscordServices, Settings
 from nanobot.i18n import Language
 from nanobot.messages import Address, InboundMessage, OutboundMessage
-from nanobot.people.people import Configured, People
+from nanobot.people.people import ConfiguredPeople, People
 from nanobot.ports.people import Listening
 from nanobot.sessions.media import MediaFolder
 from nanobot.workspace import Workspace
@@ -62,7 +62,7 @@ class Scene:
             catch_up=self.catch_up,
             heartbeat_timeout=self.heartbeat_timeout,
         )
-        around = Surroundings(
+        around = DiscordServices(
             door=PeoplePolicy(self._people(), self._notify, self.clock),
             media=self.media,
             bookmarks=spool,
@@ -162,7 +162,7 @@ class Scene:
 
     def _people(self) -> People:
         groups: Mapping[str, Listening] = {self.home.id: self.listening}
-        known = Configured(
+        known = ConfiguredPeople(
             owners=[self.ada.id],
             members=[self.ben.id],
             groups=groups,

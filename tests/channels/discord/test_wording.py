@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from nanobot.channels.discord.interactions import Placed, components
 from nanobot.channels.discord.rest import failure
-from nanobot.channels.discord.settings import MessageId, Names, names_me, readable
+from nanobot.channels.discord.settings import DiscordNames, MessageId, names_me, readable
 from nanobot.messages import Button
 
-NAMES = Names(
+NAMES = DiscordNames(
     me="1",
     my_name="Nano",
     my_roles=frozenset({"7"}),

@@ -13,7 +13,7 @@ from nanobot.channels.telegram.channel import TelegramChannel
 from nanobot.channels.telegram.settings import BotApiAccess, TelegramMenuCommand, TelegramServices, Webhook
 from nanobot.errors import LLMError, StoreError
 from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage
-from nanobot.people.people import Configured, People
+from nanobot.people.people import ConfiguredPeople, People
 from nanobot.ports import Delivery
 from nanobot.sessions.media import MediaFolder
 from nanobot.workspace import Workspace
@@ -83,7 +83,7 @@ class Scene:
         self.full = False
         self.refused = 0
         self.commands: Sequence[TelegramMenuCommand] = ()
-        self.configured = Configured(
+        self.configured = ConfiguredPeople(
             owners=[str(OWNER)],
             members=[str(MEMBER)],
             groups={str(GARDEN): "mention", str(KITCHEN): "reply"},

@@ -10,8 +10,8 @@ from nanobot.aio import ReadersWriterLock
 from nanobot.app.memory import workspace_files
 from nanobot.authority import Origin, Scope, least
 from nanobot.memory.changes import Commit, VersionedWriter, WithoutIndex, by_hand, parse
-from nanobot.memory.dream.dream import Dream, Mind
-from nanobot.memory.dream.landing import Stores
+from nanobot.memory.dream.dream import Dream, DreamModelSlot
+from nanobot.memory.dream.landing import DreamStores
 from nanobot.memory.dream.operations import DreamLimits
 from nanobot.memory.dream.report import DreamReport
 from nanobot.memory.episodes.history_file import EpisodeStore
@@ -89,8 +89,8 @@ class Bedroom:
         files = workspace_files(workspace, Lock())
         waiting = ProposalsFile(workspace.proposals)
         self.proposals = Proposals(waiting, keeping, files, self.shelves, self.clock, ReadersWriterLock())
-        stores = Stores(self.episodes, self.sessions, self.versions, self.book, self.proposals)
-        mind = Mind(lambda: (self._mind(), TokenEstimator()), at_once, lambda: self.next_at)
+        stores = DreamStores(self.episodes, self.sessions, self.versions, self.book, self.proposals)
+        mind = DreamModelSlot(lambda: (self._mind(), TokenEstimator()), at_once, lambda: self.next_at)
         self.dream = Dream(stores, self.shelves, mind, self.clock, self.limits, self._changed)
 
     async def began(self) -> "Bedroom":

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nanobot.memory.dream.evidence import Spoken
+from nanobot.memory.dream.evidence import SpokenWords
 from nanobot.memory.dream.operations import RefusedOperation
 from nanobot.memory.dream.validator import check_return
 from nanobot.memory.tombstones import Tombstone, bury, encode
@@ -95,8 +95,8 @@ def undone(claim: str) -> Tombstone:
     return Tombstone(scope="owner", undone="add", at="2026-03-02T10:00:00+00:00", claim=claim, evidence=("m1",))
 
 
-def later(text: str) -> Spoken:
-    return Spoken(frozenset({"m2"}), "2026-03-02T11:00:00+00:00", text)
+def later(text: str) -> SpokenWords:
+    return SpokenWords(frozenset({"m2"}), "2026-03-02T11:00:00+00:00", text)
 
 
 async def test_words_that_do_not_say_it_do_not_bring_it_back(bedroom: Bedroom) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.authority import Origin
-from nanobot.memory.episodes.transcript_text import Scribe, numbered, origin_of, plain
+from nanobot.memory.episodes.transcript_text import TranscriptRenderer, numbered, origin_of, plain
 from nanobot.messages import Attachment, Quote, Sender
 from nanobot.nlp.secrets import REDACTED
 from nanobot.transcript import Message, ToolCall
@@ -23,7 +23,7 @@ def said(text: str, **more: object) -> Message:
 
 
 def written(*messages: Message) -> str:
-    scribe = Scribe(messages)
+    scribe = TranscriptRenderer(messages)
     return numbered([scribe.entry(message) for message in messages])
 
 
@@ -69,7 +69,7 @@ def test_what_was_remembered_before_is_not_written_down_again() -> None:
 
 def test_secrets_are_left_out_also_where_a_text_is_cut() -> None:
     text = "my key is " + KEY + " and the rest " + "is long " * 3000 + KEY
-    scribe = Scribe([])
+    scribe = TranscriptRenderer([])
     for most in (15, 30, 45, 60, 12_000):
         entry = scribe.entry(said(text), most)
         assert "FAKEfake" not in entry.text
@@ -93,7 +93,7 @@ def test_what_is_archived_without_a_model_is_what_was_said() -> None:
         Message(role="tool", tool_call_id="c1", content="page"),
         said("ok"),
     ]
-    scribe = Scribe(messages)
+    scribe = TranscriptRenderer(messages)
     text = plain([scribe.entry(message) for message in messages], 500)
 
     assert text == "- 10:15 [owner] Ada (7): the bike is teal-4711\n- 10:15 [owner] Ada (7): ok"

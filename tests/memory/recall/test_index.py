@@ -16,7 +16,7 @@ from nanobot.memory.recall.index.reader import SqliteRecallIndex
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.service import written_reader
 from nanobot.nlp.words import words_of
-from nanobot.ports import EVERYWHERE, SearchableText, Within
+from nanobot.ports import EVERYWHERE, SearchableText, SearchLimits
 from nanobot.store.documents import read_frontmatter
 from nanobot.workspace import Workspace
 from tests.fakes.recall_index import ListIndex
@@ -61,7 +61,7 @@ class Home:
                 encoded(*lines) if path.exists() and path.stat().st_size else encoded(header(f"cli:{name}"), *lines)
             )
 
-    def found(self, question: str, within: Within = EVERYWHERE) -> list[str]:
+    def found(self, question: str, within: SearchLimits = EVERYWHERE) -> list[str]:
         return [hit.said.message for hit in LocalRecall(self.index).search(question, now=NOW, within=within)]
 
     def texts(self) -> list[tuple[str, int, str, str]]:
@@ -174,8 +174,8 @@ def test_scopes_do_not_see_each_other(home: Home) -> None:
     theirs = message(2, "plum cake", scope="person:telegram-7", turn="t")
     path.write_bytes(encoded(header("telegram:7"), theirs, message(3, "plums are fine", "assistant", turn="t")))
     home.indexer.sync()
-    assert home.found("plum", Within(scopes=frozenset({"owner"}))) == ["m1"]
-    assert sorted(home.found("plum", Within(scopes=frozenset({"person:telegram-7"})))) == ["m2", "m3"]
+    assert home.found("plum", SearchLimits(scopes=frozenset({"owner"}))) == ["m1"]
+    assert sorted(home.found("plum", SearchLimits(scopes=frozenset({"person:telegram-7"})))) == ["m2", "m3"]
 
 
 def test_an_odd_time_is_no_reason_to_lose_a_message(home: Home) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from nanobot.authority import Origin, Scope
 from nanobot.memory.episodes import history_file
 from nanobot.memory.recall.search import LocalRecall
-from nanobot.ports import EVERYWHERE, Episode, Fact, Hit, RecallIndex, SearchableText, Within
+from nanobot.ports import EVERYWHERE, Episode, Fact, Hit, RecallIndex, SearchableText, SearchLimits
 from nanobot.workspace import Workspace
 from tests.fakes.recall_index import ListIndex
 from tests.memory.recall.test_index import NOW, TEXTS, Home, encoded, header, message
@@ -30,7 +30,7 @@ def write(workspace: Workspace, path: str, text: str) -> None:
 
 
 def search(home: Home, question: str, scope: str | None = None) -> Sequence[Hit]:
-    within = Within(scopes=frozenset({scope})) if scope else EVERYWHERE
+    within = SearchLimits(scopes=frozenset({scope})) if scope else EVERYWHERE
     return LocalRecall(home.index).search(question, now=NOW, within=within)
 
 
@@ -269,5 +269,5 @@ def test_within_a_scope_the_index_finds_what_a_plain_list_of_it_finds(
 
 
 def results(index: RecallIndex, question: str, scope: str) -> list[tuple[str, float]]:
-    within = Within(scopes=frozenset({scope}))
+    within = SearchLimits(scopes=frozenset({scope}))
     return [(hit.said.message, hit.score) for hit in LocalRecall(index).search(question, now=NOW, k=50, within=within)]

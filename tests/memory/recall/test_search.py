@@ -8,7 +8,7 @@ import pytest
 from nanobot.authority import Origin
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.nlp.words import words_of
-from nanobot.ports import Hit, SearchableText, Within
+from nanobot.ports import Hit, SearchableText, SearchLimits
 from tests.fakes.recall_index import ListIndex
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -147,8 +147,8 @@ def test_a_misspelt_word_finds_the_right_one() -> None:
 def test_only_the_allowed_days_are_searched() -> None:
     texts = [said(1, "tea", session="cli:a"), said(2, "tea", session="cli:b", at=NOW - timedelta(days=40))]
     day = NOW.toordinal()
-    assert [hit.said.key for hit in ask(texts, "tea", within=Within(first_day=day))] == [1]
-    assert [hit.said.key for hit in ask(texts, "tea", within=Within(last_day=day - 1))] == [2]
+    assert [hit.said.key for hit in ask(texts, "tea", within=SearchLimits(first_day=day))] == [1]
+    assert [hit.said.key for hit in ask(texts, "tea", within=SearchLimits(last_day=day - 1))] == [2]
 
 
 def test_what_was_said_around_a_hit_comes_with_it() -> None:

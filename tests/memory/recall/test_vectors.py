@@ -14,7 +14,7 @@ from nanobot.memory.recall.index.indexer import open_recall
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.service import written_reader
 from nanobot.nlp.words import words_of
-from nanobot.ports import EVERYWHERE, Embedder, Within
+from nanobot.ports import EVERYWHERE, Embedder, SearchLimits
 from nanobot.store.documents import read_frontmatter
 from tests.fakes.embedder import SubjectEmbedder
 from tests.memory.recall.test_index import NOW, Home, encoded, header, message
@@ -46,11 +46,11 @@ class Read(Home):
             pass
 
     def best(self, question: str, scope: str = "") -> str:
-        within = Within(scopes=frozenset({scope})) if scope else EVERYWHERE
+        within = SearchLimits(scopes=frozenset({scope})) if scope else EVERYWHERE
         return LocalRecall(self.index).search(question, now=NOW, within=within)[0].said.text
 
     def close_to(self, question: str, scope: str = "") -> Sequence[str]:
-        within = Within(scopes=frozenset({scope})) if scope else EVERYWHERE
+        within = SearchLimits(scopes=frozenset({scope})) if scope else EVERYWHERE
         near = self.index.near(question, within, 3)
         texts = {said.key: said.text for said in self.index.passages(near.keys, 0)}
         return [texts[key] for key in near.keys if near.closeness(key) > 1]

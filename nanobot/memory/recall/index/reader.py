@@ -9,7 +9,7 @@ from typing import Any
 from nanobot.authority import Origin
 from nanobot.memory.recall.index.database import SCOPE_BITS, IndexDatabase
 from nanobot.memory.recall.index.vectors import Vectors
-from nanobot.ports.recall import Embedder, Extent, Near, Related, SearchableText, Within
+from nanobot.ports.recall import Embedder, IndexSize, Related, SearchableText, SearchLimits, SemanticMatches
 
 _SAID = (
     "said.key, said.source, file.path, CASE said.session WHEN '' THEN file.session ELSE said.session END,"
@@ -33,7 +33,7 @@ class SqliteRecallIndex:
     def close(self) -> None:
         self.database.close()
 
-    def extent(self, within: Within) -> Extent:
+    def extent(self, within: SearchLimits) -> IndexSize:
         ((texts, words),) = self.database.rows("SELECT texts, words FROM total")
         scopes = self._scopes(within)
         marks = ",".join(map(str, scopes))
@@ -46,7 +46,7 @@ class SqliteRecallIndex:
         speakers = self.database.rows(
             f"SELECT DISTINCT name FROM speaker WHERE scope IN ({marks}) ORDER BY name"  # noqa: S608 - whole numbers only
         )
-        return Extent(
+        return IndexSize(
             texts=texts,
             mean_words=words / texts if texts else 0.0,
             years=range(date.fromordinal(first).year, date.fromordinal(last).year + 1) if first else (),
@@ -72,7 +72,7 @@ class SqliteRecallIndex:
             )
         )
 
-    def matching(self, words: Sequence[str], within: Within, limit: int) -> Sequence[int]:
+    def matching(self, words: Sequence[str], within: SearchLimits, limit: int) -> Sequence[int]:
         if not words:
             return []
         query = " OR ".join(f'"{word}"' for word in words)
@@ -87,10 +87,10 @@ class SqliteRecallIndex:
             )
         return [key for _, key in sorted(found)[:limit]]
 
-    def near(self, question: str, within: Within, limit: int) -> Near:
-        return self.vectors.near(question, self._scopes(within), limit) if self.vectors else Near()
+    def near(self, question: str, within: SearchLimits, limit: int) -> SemanticMatches:
+        return self.vectors.near(question, self._scopes(within), limit) if self.vectors else SemanticMatches()
 
-    def on_days(self, within: Within, limit: int) -> Sequence[int]:
+    def on_days(self, within: SearchLimits, limit: int) -> Sequence[int]:
         condition, values = _condition(within)
         marks = ",".join(map(str, self._scopes(within)))
         rows = self.database.rows(
@@ -129,12 +129,12 @@ class SqliteRecallIndex:
         rows = self.database.rows("SELECT begun FROM file WHERE session = ? AND turn = ?", (session, turn))
         return rows[0][0] if rows else None
 
-    def _scopes(self, within: Within) -> list[int]:
+    def _scopes(self, within: SearchLimits) -> list[int]:
         """The numbers of the scopes in which may be searched."""
         rows = self.database.rows("SELECT id, name FROM scope")
         return [int(number) for number, name in rows if not within.scopes or name in within.scopes]
 
-    def _ranges(self, within: Within) -> Iterator[tuple[int, int]]:
+    def _ranges(self, within: SearchLimits) -> Iterator[tuple[int, int]]:
         """Return the ranges of keys that FTS5 is to search: it skips all outside."""
         if not within.scopes and (within.first_day is None or within.last_day is None):
             yield 0, 2**63 - 1
@@ -158,7 +158,7 @@ def _said(row: tuple[Any, ...]) -> SearchableText:
     return SearchableText(*values)
 
 
-def _condition(within: Within) -> tuple[str, list[object]]:
+def _condition(within: SearchLimits) -> tuple[str, list[object]]:
     """Return the conditions beyond the keys, as SQL that follows another condition, and their values."""
     parts: list[str] = []
     values: list[object] = []

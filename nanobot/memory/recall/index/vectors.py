@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanobot.errors import EmbedderError
 from nanobot.memory.recall.index.database import SCOPE_BITS, IndexDatabase
-from nanobot.ports.recall import Embedder, Near
+from nanobot.ports.recall import Embedder, SemanticMatches
 
 if TYPE_CHECKING:
     from numpy import float32, int8, int64
@@ -71,13 +71,13 @@ class Vectors:
             self._give_up(error)
             return False
 
-    def near(self, question: str, scopes: Sequence[int], limit: int) -> Near:
+    def near(self, question: str, scopes: Sequence[int], limit: int) -> SemanticMatches:
         """Return the closest texts of these scopes."""
         try:
-            return Near() if self._is_broken else self._near(question, scopes, limit)
+            return SemanticMatches() if self._is_broken else self._near(question, scopes, limit)
         except EmbedderError as error:
             self._give_up(error)
-            return Near()
+            return SemanticMatches()
 
     def _give_up(self, error: EmbedderError) -> None:
         self._is_broken = True
@@ -92,13 +92,13 @@ class Vectors:
                 return True
         return False
 
-    def _near(self, question: str, scopes: Sequence[int], limit: int) -> Near:
+    def _near(self, question: str, scopes: Sequence[int], limit: int) -> SemanticMatches:
         import numpy as np
 
         self._load(scopes)
         chosen = [rows for scope in scopes if (rows := self._scopes.get(scope)) and len(rows.keys)]
         if not chosen:
-            return Near()
+            return SemanticMatches()
         asked = np.frombuffer(self._embedder.of_question(question), np.int8).astype(np.float32)
         cosines = np.concatenate([rows.compare(asked) for rows in chosen])
         keys = np.concatenate([rows.keys for rows in chosen])
@@ -106,7 +106,7 @@ class Vectors:
         keys, close = keys[order], (cosines - cosines.mean()) / max(float(cosines.std()), 1e-6) - _FROM
         close = close[order] if len(chosen) > 1 else close
         best = np.argsort(-close)[:limit]
-        return Near([int(key) for key in keys[best]], _closeness(keys, close))
+        return SemanticMatches([int(key) for key in keys[best]], _closeness(keys, close))
 
     def _without(self, scope: int) -> Sequence[tuple[int, str]]:
         """The next texts of a scope: all up to some key have vectors, and none behind it."""
