@@ -85,7 +85,7 @@ class Rows:
             row.append(job)
             return
         self._rows[key] = deque([job])
-        task = self._group.create_task(self._work(key), name=f"discord {key}")
+        task = self._group.create_task(self._work(key), name=key)
         self._working.add(task)
         task.add_done_callback(self._working.discard)
 

@@ -112,13 +112,13 @@ def _memory(text: str) -> object:
 
 
 def _telegram(text: str) -> object:
-    from nanobot.channels.markdown.telegram import telegram_parts
+    from nanobot.channels.telegram.markdown import telegram_parts
 
     return telegram_parts(text)
 
 
 def _discord(text: str) -> object:
-    from nanobot.channels.markdown.discord import discord_parts
+    from nanobot.channels.discord.markdown import discord_parts
 
     return discord_parts(text)
 

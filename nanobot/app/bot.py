@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from nanobot.app.channels import plugin_tools
 from nanobot.app.context import AppContext, hiding, open_log
 from nanobot.app.forgetting import build_forgetting, go_on
 from nanobot.app.memory import ConversationServices, build_keep, build_reminders
+from nanobot.app.plugins import plugin_tools
 from nanobot.bus.memory import MemoryBus
 from nanobot.commands.admin import Pairing, PairingRequester
 from nanobot.commands.forget import Forgetting, forget_at_shell, forget_command, forget_lines

@@ -1,148 +1,24 @@
 """The chat platforms in the gateway: built-in and plug-in ones, each kept running and watched."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from nanobot import __version__
-from nanobot import config as settings
+from nanobot.app.plugins import ConfiguredChannel
 from nanobot.bus.spool import Spool
-from nanobot.channels.access import AccessPolicy
 from nanobot.channels.delivery.deliverer import Deliverer, DeliveryStatus
-from nanobot.channels.delivery.rate_limit import DISCORD, TELEGRAM, Pace
-from nanobot.channels.platform import NOT_YET, Platform, PlatformStatus, RefusedTokenError
+from nanobot.channels.platform import NOT_YET, PlatformStatus, RefusedTokenError
+from nanobot.channels.registry import ChannelServices, ChatChannel, MenuCommand
 from nanobot.commands.admin import channel_line
 from nanobot.config import Config, known
 from nanobot.core.commands import Command
-from nanobot.errors import ConfigError, NanobotError, StoreError
+from nanobot.errors import StoreError
 from nanobot.i18n import Language, say
-from nanobot.messages import Address
 from nanobot.models.endpoint import Endpoint, EndpointTranscriber
 from nanobot.ops.supervisor import Supervisor
-from nanobot.people.people import TERMINAL
-from nanobot.ports import Backlog, Clock, Media, Publish, Tool, Transcriber
+from nanobot.ports import Backlog, Clock, Publish
 from nanobot.ports.gateway import OBSTACLES, ChannelState, Flow, GatewayState, State
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
-    from nanobot.channels.discord.channel import DiscordChannel
-    from nanobot.channels.telegram.channel import TelegramChannel
-
-
-# Tools and channels that others have written: entry points of installed packages, named in the configuration.
-#
-# Only what `plugins` names is loaded. A package offers a function under the plugin's name:
-#
-# nanobot.tools     (settings) -> tools       called with what stands under plugins.NAME
-# nanobot.channels  (settings, house) -> channel  `house` is channels.House, the channel a post.ChatChannel
-
-
-Group = Literal["nanobot.tools", "nanobot.channels"]
-
-Plugins = Mapping[str, object]
-"""The settings of each plugin, by its name."""
-
-
-def plugin_tools(plugins: Plugins, taken: Collection[str] = ()) -> list[Tool]:
-    """The tools of all plugins; those of the house have the names that are `taken`.
-
-    Raises ConfigError, with a sentence for whoever starts the bot.
-    """
-    tools, names = list[Tool](), _Names("tool", taken)
-    for name, call in _offered(plugins, "nanobot.tools"):
-        for tool in cast("Iterable[Tool]", call(name)):
-            names.take(tool.spec.name, name)
-            tools.append(tool)
-    return tools
-
-
-def plugin_channels(plugins: Plugins, house: "ChannelServices", taken: Collection[str] = ()) -> "list[ChatChannel]":
-    """The channels of all plugins; those of the house have the names that are `taken`. Raises ConfigError."""
-    channels, names = list["ChatChannel"](), _Names("channel", taken)
-    for name, call in _offered(plugins, "nanobot.channels"):
-        channel = cast("ChatChannel", call(name, house))
-        names.take(channel.name, name)
-        channels.append(channel)
-    return channels
-
-
-def has_channels(plugins: Plugins) -> bool:
-    """True if a plugin is a place where people talk to the bot."""
-    return any(True for _ in _offered(plugins, "nanobot.channels"))
-
-
-class _Names:
-    """Each is given once: of two tools one would be called, of two channels each would get half of the messages."""
-
-    def __init__(self, what: str, taken: Collection[str]) -> None:
-        self._what = what
-        self._taken = set(taken)
-
-    def take(self, name: str, plugin: str) -> None:
-        if name in self._taken:
-            raise ConfigError(
-                f"plugins.{plugin}: there is another {self._what} called {name}. Have the plugin call its own "
-                f"otherwise, or take plugins.{plugin} out of config.yaml"
-            )
-        self._taken.add(name)
-
-
-def _offered(plugins: Plugins, group: Group) -> Iterator[tuple[str, Callable[..., object]]]:
-    """The plugins that offer something of a kind: the name, and a function that takes it in place of its settings."""
-    if not plugins:  # looking through what is installed takes a while
-        return
-    from importlib.metadata import entry_points
-
-    every = entry_points()
-    known = {entry.name for of in ("nanobot.tools", "nanobot.channels") for entry in every.select(group=of)}
-    for name, its_settings in plugins.items():
-        if name not in known:
-            raise ConfigError(
-                f"plugins.{name} has settings, but no package that is installed offers a plugin {name}: install it "
-                f"into the environment of nanobot, or take plugins.{name} out of config.yaml"
-            )
-        for entry in every.select(group=group, name=name):
-            yield name, _caller(entry, its_settings)
-
-
-def _caller(entry: "EntryPoint", settings: object) -> Callable[..., object]:
-    """The function behind an entry point, with its settings. What goes wrong in it becomes a sentence."""
-
-    def call(name: str, *more: Any) -> object:
-        try:
-            made = entry.load()(settings or {}, *more)
-            return list(made) if entry.group == "nanobot.tools" else made
-        except NanobotError as error:
-            raise ConfigError(f"plugins.{name}: {error}") from error
-        except Exception as error:
-            package = entry.dist.name if entry.dist else entry.value
-            raise ConfigError(
-                f"plugins.{name}: the plugin (package {package}) could not be loaded: {type(error).__name__}: {error}"
-            ) from error
-
-    return call
-
-
-# One chat platform in the gateway.
-
-
-class ChatChannel(Platform, Protocol):
-    """A platform on which people talk with the bot."""
-
-    async def listen(self, publish: Publish) -> None:
-        """Publish what people say until cancelled. Raises RefusedTokenError, and others after which to try again."""
-        ...
-
-    def status(self) -> PlatformStatus:
-        """Return the state of listening."""
-        ...
-
-    async def aclose(self) -> None:
-        """Close what is open."""
-        ...
 
 
 class ChannelRunner:
@@ -218,101 +94,38 @@ def flow_of(status: DeliveryStatus, now: datetime) -> Flow:
     )
 
 
-# The chat platforms, as configured.
+def build_runners(
+    channels: Sequence[ConfiguredChannel], services: ChannelServices, spool: Spool
+) -> Sequence[ChannelRunner]:
+    """Build each channel that is configured. Raises ConfigError."""
+    return [_build_runner(channel, services, spool) for channel in channels]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChannelServices:
-    """Services of the gateway that channels use."""
-
-    door: AccessPolicy
-    media: Media
-    transcriber: Transcriber | None
-    spool: Spool
-    clock: Clock
-    commands: Sequence[Command]
-    language: Callable[[Address], Language]
-    changed: Callable[[], None]
+def _build_runner(configured: ConfiguredChannel, services: ChannelServices, spool: Spool) -> ChannelRunner:
+    settings, pace = configured.settings(), configured.type.pace
+    channel = configured.build(services)
+    deliverer = Deliverer(
+        spool, channel, services.clock, pace=pace, streaming=settings.streaming, language=services.language
+    )
+    how = configured.type.mode(settings)
+    return ChannelRunner(channel, deliverer, spool.publish, services.clock, how=how, changed=services.changed)
 
 
-def build_posts(config: Config, house: ChannelServices) -> Sequence[ChannelRunner]:
-    """One for each platform that is configured."""
-    return list(_posts(config, house))
+def menu_of(commands: Sequence[Command]) -> Sequence[MenuCommand]:
+    """The commands for the menus of platforms: all that are not for terminals only."""
+    return [
+        MenuCommand(command.name, {"en": command.help("en"), "zh": command.help("zh")})
+        for command in commands
+        if not command.in_terminal_only
+    ]
 
 
 def build_transcriber(config: Config, clock: Clock) -> EndpointTranscriber | None:
-    """Return the speech-to-text model; None if none is configured."""
+    """Build the client that turns speech into text; None if none is configured."""
     says = config.transcription
     if says is None:
         return None
     return EndpointTranscriber(says.model, Endpoint(base_url=says.base_url, api_key=known(says.api_key)), clock)
-
-
-def _posts(config: Config, house: ChannelServices) -> Iterator[ChannelRunner]:
-    if config.telegram:
-        how = "webhook" if config.telegram.webhook else "polling"
-        yield _post(_telegram(config.telegram, house), house, TELEGRAM, how, streaming=config.telegram.streaming)
-    if config.discord:
-        yield _post(_discord(config.discord, house), house, DISCORD, "gateway", streaming=config.discord.streaming)
-    taken = [TERMINAL, *(name for name in ("telegram", "discord") if getattr(config, name))]
-    for channel in plugin_channels(config.plugins, house, taken):
-        yield _post(channel, house, TELEGRAM, "", streaming=True)  # the calmer pace
-
-
-def _post(channel: ChatChannel, house: ChannelServices, pace: Pace, how: str, *, streaming: bool) -> ChannelRunner:
-    deliverer = Deliverer(house.spool, channel, house.clock, pace=pace, streaming=streaming, language=house.language)
-    return ChannelRunner(channel, deliverer, house.spool.publish, house.clock, how=how, changed=house.changed)
-
-
-def _telegram(says: settings.TelegramConfig, house: ChannelServices) -> "TelegramChannel":
-    from nanobot.channels.telegram.channel import TelegramChannel
-    from nanobot.channels.telegram.settings import BotApiAccess, TelegramMenuCommand, Webhook
-    from nanobot.channels.telegram.settings import TelegramServices as Around
-
-    around = Around(
-        door=house.door,
-        media=house.media,
-        transcriber=house.transcriber,
-        bookmarks=house.spool,
-        clock=house.clock,
-        notify=house.spool.send,
-        language=house.language,
-        changed=house.changed,
-    )
-    menu = [
-        TelegramMenuCommand(command.name, _help(command)) for command in house.commands if not command.in_terminal_only
-    ]
-    hook = says.webhook
-    webhook = (
-        Webhook(url=hook.url, listen=hook.listen, port=hook.port, secret=known(hook.secret) or None) if hook else None
-    )
-    return TelegramChannel(
-        BotApiAccess(token=known(says.token), api_base=says.api_base, proxy=says.proxy), around, menu, webhook
-    )
-
-
-def _discord(says: settings.DiscordConfig, house: ChannelServices) -> "DiscordChannel":
-    from nanobot.channels.discord.channel import DiscordChannel
-    from nanobot.channels.discord.settings import CatchUp, DiscordMenuCommand, DiscordServices, Settings
-
-    around = DiscordServices(
-        door=house.door,
-        media=house.media,
-        bookmarks=house.spool,
-        clock=house.clock,
-        notify=house.spool.send,
-        language=house.language,
-        changed=house.changed,
-    )
-    catch_up = CatchUp(says.catch_up.messages, says.catch_up.age)
-    menu = [
-        DiscordMenuCommand(command.name, _help(command)) for command in house.commands if not command.in_terminal_only
-    ]
-    return DiscordChannel(Settings(token=known(says.token), api_base=says.api_base, catch_up=catch_up), around, menu)
-
-
-def _help(command: Command) -> Mapping[Language, str]:
-    return {"en": command.help("en"), "zh": command.help("zh")}
 
 
 # Looks how the gateway is doing, and says what is new.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
+from nanobot.app.plugins import configured_channels
 from nanobot.bus.spool import Spool
 from nanobot.commands.admin import Pairing
 from nanobot.config import EMBEDDED, Config, ModelPreset, chosen, known, presets, secrets_here
@@ -20,7 +21,7 @@ from nanobot.models.local import LocalModel
 from nanobot.models.openai import OpenAIModel
 from nanobot.nlp.secrets import redact
 from nanobot.ops.logs import Hide, Mask, log_to
-from nanobot.people.people import ConfiguredPeople, People
+from nanobot.people.people import People
 from nanobot.ports import LLM, Bus, Clock, ModelInfo
 from nanobot.sessions.store import REPLAY_BYTES
 from nanobot.store.state import PeopleFile, StoredSessionModels, locked_state, read_state, write_state
@@ -60,7 +61,8 @@ def hiding(config: Config | None) -> Hide:
 
 def build_people(config: Config, workspace: Workspace, clock: Clock) -> People:
     """For one process, which holds the workspace when it first asks for somebody."""
-    return People(PeopleFile(workspace), clock, _configured(config))
+    configured = {channel.name: channel.settings() for channel in configured_channels(config)}
+    return People(PeopleFile(workspace), clock, configured)
 
 
 def pairing_without_gateway(people: People, workspace: Workspace, clock: Clock) -> Pairing:
@@ -72,24 +74,6 @@ def pairing_without_gateway(people: People, workspace: Workspace, clock: Clock) 
             await spool.send(message)
 
     return Pairing(people, send)
-
-
-def _configured(config: Config) -> dict[str, ConfiguredPeople]:
-    """Return the configured people and groups of each channel."""
-    configured = {}
-    if telegram := config.telegram:
-        configured["telegram"] = ConfiguredPeople(
-            owners=telegram.owners, members=telegram.members, groups=telegram.groups, store_all=telegram.store_all
-        )
-    if discord := config.discord:
-        configured["discord"] = ConfiguredPeople(
-            owners=discord.owners,
-            members=discord.members,
-            groups=discord.groups,
-            store_all=discord.store_all,
-            bots=discord.bots,
-        )
-    return configured
 
 
 # The models, as configured.

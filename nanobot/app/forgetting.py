@@ -12,7 +12,7 @@ from nanobot.app.memory import ConversationServices, build_archivist
 from nanobot.authority import Role, Scope
 from nanobot.bus.erasable import ErasableSpool, inbound_is_meant
 from nanobot.bus.spool import Spool
-from nanobot.channels.telegram.ids import held_saying
+from nanobot.channels.registry import held_message
 from nanobot.channels.terminal.person import NAME as TERMINAL
 from nanobot.channels.terminal.typed import ErasableTypedLines
 from nanobot.commands.forget import Forgetting
@@ -159,7 +159,7 @@ def _stores(parts: Parts, transcripts: ErasableSessions, remembered: MemoryErasu
 
 def _whose_mark(parts: Parts, name: str, value: str) -> tuple[str, Address, str] | None:
     """Return the owner of a Telegram message that is not on the bus yet."""
-    if (held := held_saying(name, value)) is None:
+    if (held := held_message(name, value)) is None:
         return None
     channel, who = held.address.channel, held.sender.id
     if not held.is_alone:

@@ -12,12 +12,14 @@ import msgspec
 from nanobot import __version__
 from nanobot.aio import first_of
 from nanobot.app.bot import build_bot, shell_handlers
-from nanobot.app.channels import ChannelServices, GatewayMonitor, Tell, build_posts, build_transcriber
+from nanobot.app.channels import GatewayMonitor, Tell, build_runners, build_transcriber, menu_of
 from nanobot.app.context import AppContext, build_people, open_log
 from nanobot.app.forgetting import go_on, keep_on
+from nanobot.app.plugins import configured_channels
 from nanobot.app.takeover import taken, tell_of_interruption
 from nanobot.bus.spool import Spool
 from nanobot.channels.access import PeoplePolicy
+from nanobot.channels.registry import ChannelServices
 from nanobot.channels.socket.server import TerminalServer, Welcome
 from nanobot.commands.admin import GatewayLines, Pairing, asked_at_shell, link_command, pair_command
 from nanobot.config import Config
@@ -87,17 +89,18 @@ class Gateway:
         )
         self._watch.disk_trouble = lambda: self._bot.dispatcher.trouble
         self._transcriber = build_transcriber(config, clock)
-        house = ChannelServices(
+        services = ChannelServices(
             door=PeoplePolicy(self._people, spool.send, clock),
             media=MediaFolder(workspace),
             transcriber=self._transcriber,
-            spool=spool,
+            bookmarks=spool,
             clock=clock,
-            commands=self._bot.commands,
+            notify=spool.send,
             language=self._bot.language,
             changed=self._watch.changed,
+            menu=menu_of(self._bot.commands),
         )
-        self._posts = self._watch.posts = build_posts(config, house)
+        self._posts = self._watch.posts = build_runners(configured_channels(config), services, spool)
         self._health = self._watch.health = self._supervised_health()
         self._desk = TerminalServer(spool, self._welcome, self._bot.language, self._recover)
 

@@ -16,14 +16,14 @@ from nanobot.cli.telling import tell
 from nanobot.errors import ConfigError, NanobotError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from nanobot.app.plugins import ConfiguredChannel
     from nanobot.config import Config, Loaded, ModelPreset
     from nanobot.i18n import Language
     from nanobot.memory.health import Ailment, Leak
     from nanobot.ops.doctor import Check, Finding, Row
-    from nanobot.ops.doctor_models import Account
     from nanobot.ports.gateway import GatewayState
     from nanobot.transcript import SessionInfo
 
@@ -33,62 +33,48 @@ if TYPE_CHECKING:
 
 def platform_checks(args: argparse.Namespace, language: "Language") -> "list[Check]":
     """One for each platform that is configured, and one for the gateway; none if the configuration cannot be used."""
+    from functools import partial
+
+    from nanobot.app.plugins import configured_channels
     from nanobot.ops.doctor import Check
 
     try:
         config = config_of(args)
     except ConfigError:
         return []
-    accounts = _accounts(config)
+    gateway = Check("doctor.gateway", partial(_look_at_gateway, config, language))
+    try:
+        channels = configured_channels(config)
+    except ConfigError:
+        return [gateway]  # which says why
     return [
-        *(Check(f"doctor.{name}", _looking(account, language)) for name, account in accounts.items()),
-        Check("doctor.gateway", lambda: _look_at_gateway(config, language)),
+        *(
+            Check("doctor.channel", partial(_look_at_channel, channel, language), {"title": channel.type.title})
+            for channel in channels
+        ),
+        gateway,
     ]
 
 
-def _accounts(config: "Config") -> "dict[str, Callable[[], Account]]":
-    """The bots by their platforms. To make one raises ConfigError if the token's variable is not set here."""
-    from nanobot import __version__
-    from nanobot.config import known
-    from nanobot.ops.doctor_models import Account
-
-    accounts: dict[str, Callable[[], Account]] = {}
-    if telegram := config.telegram:
-        at = telegram.api_base.rstrip("/")
-        accounts["telegram"] = lambda: Account(
-            "telegram",
-            at,
-            f"{at}/bot{known(telegram.token)}/getMe",
-            proxy=telegram.proxy,
-            reads_environment=True,
-        )
-    if discord := config.discord:
-        base = discord.api_base.rstrip("/")
-        agent = f"DiscordBot (https://github.com/nanobot, {__version__})"  # others are turned away
-        accounts["discord"] = lambda: Account(
-            "discord",
-            base,
-            f"{base}/users/@me",
-            {"Authorization": f"Bot {known(discord.token)}", "User-Agent": agent},
-        )
-    return accounts
-
-
-def _looking(account: "Callable[[], Account]", language: "Language") -> "Callable[[], Iterator[Finding]]":
+def _look_at_channel(channel: "ConfiguredChannel", language: "Language") -> "Iterator[Finding]":
     from nanobot.channels.platform import obstacle_of
     from nanobot.i18n import say
-    from nanobot.ops.doctor import warning
+    from nanobot.ops.doctor import ok, warning
     from nanobot.ops.doctor_models import platform
 
-    def look() -> "Iterator[Finding]":
-        try:
-            at = account()
-        except ConfigError:
-            yield warning("doctor.platform_unset")
-        else:
-            yield from platform(at, lambda error: say(f"trouble.{obstacle_of(error)}", language))
-
-    return look
+    if channel.type.account is None:
+        channel.settings()
+        yield ok("doctor.channel_unasked")
+        return
+    try:
+        settings = channel.usable_settings()
+    except ConfigError:
+        channel.settings()
+        yield warning("doctor.platform_unset")
+    else:
+        yield from platform(
+            channel.type.account(settings), lambda error: say(f"trouble.{obstacle_of(error)}", language)
+        )
 
 
 def _look_at_gateway(config: "Config", language: "Language") -> "Iterator[Finding]":
@@ -97,7 +83,7 @@ def _look_at_gateway(config: "Config", language: "Language") -> "Iterator[Findin
     import msgspec
 
     from nanobot import __version__
-    from nanobot.app.channels import has_channels
+    from nanobot.app.plugins import has_channels
     from nanobot.ops.control import ask
     from nanobot.ops.doctor import ok, problem, warning
     from nanobot.ops.socket import NoGatewayError
@@ -107,7 +93,7 @@ def _look_at_gateway(config: "Config", language: "Language") -> "Iterator[Findin
     try:
         told = asyncio.run(ask(Workspace(config.workspace), __version__, "status"))
     except NoGatewayError:
-        is_wanted = config.telegram or config.discord or has_channels(config.plugins)
+        is_wanted = has_channels(config)
         yield warning("doctor.gateway_none") if is_wanted else ok("doctor.gateway_unneeded")
     except NanobotError as error:
         yield problem("doctor.gateway_deaf", error=error)
@@ -222,7 +208,15 @@ def run(args: argparse.Namespace) -> int:
             seen[finding.verdict] += 1
             said = mask(say(finding.sentence, language, **finding.values))
             verdict = say(f"doctor.{finding.verdict}", language)
-            tell(say("doctor.line", language, verdict=verdict, title=say(check.title, language), said=said))
+            tell(
+                say(
+                    "doctor.line",
+                    language,
+                    verdict=verdict,
+                    title=say(check.title, language, **check.values),
+                    said=said,
+                )
+            )
     problems, warnings = seen[Verdict.PROBLEM], seen[Verdict.WARNING]
     summary = "some_problems" if problems else "some_warnings" if warnings else "all_well"
     tell(say(f"doctor.{summary}", language, problems=problems, warnings=warnings))
@@ -284,6 +278,7 @@ def _garbled(path: "Path") -> str:
 
 
 def _look_at_config(args: argparse.Namespace, path: "Path", loaded: "Loaded | ConfigError") -> "Iterator[Finding]":
+    from nanobot.channels.registry import BUILT_IN
     from nanobot.config.describing import literal_secrets, unset_variables
     from nanobot.ops import doctor
     from nanobot.ops.doctor import ok, problem, warning
@@ -296,8 +291,7 @@ def _look_at_config(args: argparse.Namespace, path: "Path", loaded: "Loaded | Co
         return
     yield ok("doctor.config_ok", path=path)
     told = (
-        "telegram.token",
-        "discord.token",
+        *(f"{name}.token" for name in BUILT_IN),
         *(f"models.{name}." for name in _in_use(args, loaded)),
     )  # with their rows
     if unset := [key for key in unset_variables(loaded.root) if not key.startswith(told)]:

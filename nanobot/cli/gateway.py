@@ -33,9 +33,9 @@ def run(args: argparse.Namespace) -> int:
     """Serve until told to stop."""
     loaded = loaded_of(args)
     config = loaded.config
-    from nanobot.app.channels import has_channels
+    from nanobot.app.plugins import has_channels
 
-    if config.telegram is None and config.discord is None and not has_channels(config.plugins):
+    if not has_channels(config):
         raise ConfigError(
             f"There is nothing to serve: {config_path_of(args)} names no chat platform. For Telegram, talk to "
             "@BotFather, then write\n\n  telegram:\n    token: <what BotFather gave you>\n\n(docs/deploy.md goes "

@@ -9,7 +9,7 @@ from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.commands.memory_shell import SHELL
 from nanobot.core.commands import Command, CommandAnswer, CommandCall
 from nanobot.errors import PairingError
-from nanobot.i18n import Language, say
+from nanobot.i18n import Language, has_sentence, say
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
 from nanobot.people.codes import LINK_VALID
 from nanobot.people.people import MACHINE, TERMINAL, People
@@ -25,9 +25,6 @@ MOST_GAPS = 5
 MOST_TROUBLES = 10
 
 _WORTH_TELLING = 60.0  # seconds that something waits
-
-_TOKENS = ("telegram", "discord")
-"""The platforms of which is said where a token comes from."""
 
 SEEN = "seen"
 """Behind `/status`: what went wrong is known, and need not be listed again."""
@@ -122,8 +119,8 @@ def _trouble(channel: ChannelState, language: Language) -> str:
     """A sentence without its dot."""
     if channel.trouble not in OBSTACLES:
         return channel.trouble
-    known_by = f"_{channel.name}" if channel.trouble == "token" and channel.name in _TOKENS else ""
-    return say(f"trouble.{channel.trouble}{known_by}", language)
+    own = f"trouble.{channel.trouble}_{channel.name}"  # where a platform's token comes from
+    return say(own if has_sentence(own) else f"trouble.{channel.trouble}", language)
 
 
 def _backlog_lines(backlog: Backlog, language: Language) -> Iterator[str]:

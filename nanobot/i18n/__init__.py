@@ -18,6 +18,11 @@ def say(key: str, language: Language, /, **values: object) -> str:
     return _FORMATTER.format(_catalogue(language)[key], **values)
 
 
+def has_sentence(key: str) -> bool:
+    """Return True if the catalogue has a sentence with this key."""
+    return key in _catalogue("en")
+
+
 def language_of(text: str, otherwise: Language = "en") -> Language:
     """The language a text is written in; `otherwise` if it has no letters of either."""
     chinese = sum("\u4e00" <= char <= "\u9fff" for char in text)

@@ -45,6 +45,7 @@ class Check:
 
     title: str
     look: Callable[[], Iterable[Finding]]
+    values: Mapping[str, object] = field(default_factory=dict)
 
 
 def ok(sentence: str, **values: object) -> Finding:

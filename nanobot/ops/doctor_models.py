@@ -13,6 +13,7 @@ from typing import Any
 
 from nanobot.errors import LLMError, WeightsError
 from nanobot.ops.doctor import Finding, ok, problem, warning
+from nanobot.ports.gateway import BotAccount
 
 # The check of a model behind an endpoint: does it answer, take the key, have the model?
 
@@ -123,30 +124,13 @@ def engine(weights: Path | None, load: Callable[[Path], None]) -> Iterator[Findi
 # The check of a chat platform: does it answer, and does it know the bot's token?
 
 
-_REFUSED = 401
-_PLATFORM_NOT_THERE = 404  # Telegram says so of what has not the form of a token
+_PLATFORM_NOT_THERE = 404
 
 Explain = Callable[[Exception], str]
 """Why a platform cannot be reached, in a sentence without its dot."""
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
-    """A bot on a platform. `url` asks who it is, and may hold the token, as `headers` and `proxy` may: none is shown.
-
-    `name` is the platform's, `base` the address that is shown.
-    """
-
-    name: str
-    base: str
-    url: str = field(repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    proxy: str | None = field(default=None, repr=False)
-    reads_environment: bool = False
-    """Whether the bot itself goes by the proxies of the environment there."""
-
-
-def platform(at: Account, explain: Explain, seconds: float = _SECONDS) -> Iterator[Finding]:
+def platform(at: BotAccount, explain: Explain, seconds: float = _SECONDS) -> Iterator[Finding]:
     """True if the platform answers in time and knows the token: one request that changes nothing."""
     import httpx
 
@@ -157,12 +141,12 @@ def platform(at: Account, explain: Explain, seconds: float = _SECONDS) -> Iterat
     except (httpx.HTTPError, OSError) as error:
         yield problem("doctor.platform_unreachable", **values, trouble=explain(error))
         return
-    yield _judge_platform(at.name, answer.status_code, answer.content, values)
+    yield _judge_platform(at, answer.status_code, answer.content, values)
 
 
-def _judge_platform(name: str, status: int, body: bytes, values: Mapping[str, object]) -> Finding:
-    if status == _REFUSED or (name == "telegram" and status == _PLATFORM_NOT_THERE):
-        return problem(f"doctor.{name}_token", **values, status=status)
+def _judge_platform(at: BotAccount, status: int, body: bytes, values: Mapping[str, object]) -> Finding:
+    if status in at.refusals:
+        return problem(at.refused, **values, status=status)
     if status == _PLATFORM_NOT_THERE:
         return problem("doctor.platform_no_api", **values)
     if status != 200:

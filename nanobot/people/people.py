@@ -37,7 +37,7 @@ MACHINE = "machine"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfiguredPeople:
-    """Configured people and groups of a channel. Ids are compared as they stand; a name is no id."""
+    """ConfiguredPeople people and groups of a channel. Ids are compared as they stand; a name is no id."""
 
     owners: Collection[str] = ()
     members: Collection[str] = ()
@@ -75,7 +75,7 @@ class People:
 
     @property
     def configured(self) -> Mapping[str, ConfiguredPeople]:
-        """Configured people and groups, by channel."""
+        """ConfiguredPeople people and groups, by channel."""
         return self._configured
 
     @property

@@ -1,10 +1,11 @@
 """State of the gateway, for whoever asks."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol, get_args
 
+from nanobot.messages import Address, Sender
 from nanobot.ports.bus import Backlog, DiskObstacle
 
 State = Literal["starting", "up", "trouble", "refused"]
@@ -101,6 +102,36 @@ class GatewayState:
     is_stopping: bool
     channels: Sequence[ChannelState]
     backlog: Backlog
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BotAccount:
+    """The request that asks a platform who the bot is; `nanobot doctor` makes it.
+
+    `name` is the channel's, `base` the address that is shown. `url`, `headers` and `proxy` may hold the token: none
+    is shown. The answer is JSON with the bot's `username`, at the top or in `result`. A status among `refusals` means
+    that the token is wrong, which the sentence `refused` (a key of the catalogue) says.
+    """
+
+    name: str
+    base: str
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    proxy: str | None = field(default=None, repr=False)
+    reads_environment: bool = False
+    """True if the bot itself goes by the proxies of the environment there."""
+    refusals: Collection[int] = (401,)
+    refused: str = "doctor.platform_token"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldMessage:
+    """A message that a channel keeps and that is not on the bus yet: its id there, who said it and where."""
+
+    inbound: str
+    address: Address
+    sender: Sender
+    is_alone: bool
 
 
 class LookAtGateway(Protocol):

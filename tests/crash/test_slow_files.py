@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from nanobot.channels.telegram.pending import MOST_DEATHS
+from nanobot.channels.telegram.updates import MOST_DEATHS
 from nanobot.i18n import say as sentence
 from tests.fakes.gateway import PATIENCE, GatewayProcess, configure
 from tests.fakes.openai_answers import Answer, Json, say

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.authority import Role, Scope
-from nanobot.channels.markdown.discord import discord_parts
-from nanobot.channels.markdown.telegram import telegram_parts
+from nanobot.channels.discord.markdown import discord_parts
+from nanobot.channels.telegram.markdown import telegram_parts
 from nanobot.messages import Address
 from nanobot.text import escaped
 from nanobot.tools.approval import Approval, ApprovalRequest

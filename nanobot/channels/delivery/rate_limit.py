@@ -158,22 +158,6 @@ class Pace:
         return self.chat, self.every
 
 
-TELEGRAM = Pace(
-    chat=(Rate(5, 4.0),),
-    bot=(Rate(25, 1.0),),
-    every=1.1,
-    group=(Rate(5, 4.0), Rate(20, 60.0)),
-    every_in_group=4.0,
-    group_prefix="-",
-)
-"""One message a second in a chat, thirty in all, twenty a minute in a group: "My bot is hitting limits" in the
-Bot FAQ of Telegram. Short bursts are tolerated. Groups have negative ids. Previews leave room for an answer."""
-
-DISCORD = Pace(chat=(Rate(5, 5.0),), bot=(Rate(40, 1.0),), every=1.5)
-"""Five messages in five seconds in a channel, fifty requests a second in all: "Rate Limits" in Discord's manual;
-what else it asks for comes as a FloodError."""
-
-
 # The gate that every request of a bot passes: one lane per chat, one pace for all.
 
 

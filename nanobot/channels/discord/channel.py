@@ -19,8 +19,9 @@ from nanobot.channels.discord.messages import DiscordInbound
 from nanobot.channels.discord.missed import ReadMarks
 from nanobot.channels.discord.rest import DiscordDownloads, Rest
 from nanobot.channels.discord.sending import DiscordSender, DiscordSenderContext
-from nanobot.channels.discord.settings import DiscordMenuCommand, DiscordServices, Settings
+from nanobot.channels.discord.settings import DiscordSettings
 from nanobot.channels.platform import NOT_YET, PlatformStatus, RefusedTokenError, UnreachableError, obstacle_of
+from nanobot.channels.registry import ChannelServices, MenuCommand
 from nanobot.errors import NanobotError
 from nanobot.ports import Clock, Publish
 from nanobot.ports.gateway import Gap
@@ -60,7 +61,7 @@ class Client(discord.Client):
 
     def __init__(
         self,
-        settings: Settings,
+        settings: DiscordSettings,
         hearing: DiscordInbound,
         clock: Clock,
         changed: Callable[[bool], None],
@@ -162,7 +163,7 @@ async def listen(
     client: Client,
     hearing: DiscordInbound,
     interactions: Interactions,
-    commands: Sequence[DiscordMenuCommand],
+    commands: Sequence[MenuCommand],
     publish: Publish,
 ) -> None:
     """Log in and hear what is said, until cancelled.
@@ -212,15 +213,13 @@ class DiscordChannel(DiscordSender):
     read afterwards (catching_up.py); edits made meanwhile are not.
     """
 
-    def __init__(self, settings: Settings, around: DiscordServices, commands: Sequence[DiscordMenuCommand]) -> None:
-        """`commands` become Discord's slash commands."""
+    def __init__(self, settings: DiscordSettings, around: ChannelServices) -> None:
         self._rest = Rest(settings.api_base, settings.token)
         super().__init__(
             self._rest, DiscordSenderContext(around.media, around.bookmarks, around.language, self._file_limit)
         )
         self._settings = settings
         self._around = around
-        self._commands = commands
         self._client: Client | None = None
         self._bot = ""
         self._since: datetime | None = None
@@ -242,12 +241,12 @@ class DiscordChannel(DiscordSender):
             around=around,
             downloads=DiscordDownloads(self._rest, around.media, around.clock),
             interactions=interactions,
-            commands=frozenset(command.name for command in self._commands),
+            commands=frozenset(command.name for command in around.menu),
         )
         hearing = DiscordInbound(ears, seen, self._settings.catch_up, self._gaps)
         self._client = Client(self._settings, hearing, around.clock, self._changed, self._pausing)
         try:
-            await listen(self._client, hearing, interactions, self._commands, publish)
+            await listen(self._client, hearing, interactions, around.menu, publish)
         except NanobotError as error:
             self._trouble = _obstacle(error)
             raise

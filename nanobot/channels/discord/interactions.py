@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from nanobot.channels.discord.rest import Rest
-from nanobot.channels.discord.settings import DiscordMenuCommand
 from nanobot.channels.platform import DeliveryError
+from nanobot.channels.registry import MenuCommand
 from nanobot.i18n import say
 from nanobot.messages import Button
 from nanobot.ports import Bookmarks
@@ -98,7 +98,7 @@ class Interactions:
         except DeliveryError as error:
             log.warning('discord: chat %s: interaction %s keeps "thinking": %s', call.channel, call.id, error)
 
-    async def sync(self, application: str, commands: Sequence[DiscordMenuCommand]) -> None:
+    async def sync(self, application: str, commands: Sequence[MenuCommand]) -> None:
         """Tell Discord the commands, if it was told others last. Raises StoreError."""
         menu = [_described(command) for command in commands]
         mark = hashlib.sha256(json.dumps([application, menu]).encode()).hexdigest()
@@ -113,7 +113,7 @@ class Interactions:
         await self._bookmarks.mark(_MARK, mark)
 
 
-def _described(command: DiscordMenuCommand) -> dict[str, object]:
+def _described(command: MenuCommand) -> dict[str, object]:
     """In English, with Chinese for those whose Discord is Chinese; in servers and in private."""
     return {
         "name": command.name,

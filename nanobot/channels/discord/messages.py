@@ -26,7 +26,8 @@ from nanobot.channels.discord.missed import (
     text_of,
 )
 from nanobot.channels.discord.rest import DiscordDownloads
-from nanobot.channels.discord.settings import BY_BOT, CatchUp, DiscordServices, MessageId, names_me, readable
+from nanobot.channels.discord.settings import BY_BOT, CatchUp, MessageId, names_me, readable
+from nanobot.channels.registry import ChannelServices
 from nanobot.errors import StoreError
 from nanobot.i18n import Language
 from nanobot.messages import Attachment, InboundMessage, OutboundMessage, Quote
@@ -79,7 +80,7 @@ class LoopGuard:
 class DiscordInboundServices:
     """Dependencies of the inbound side. `commands` are the names that make a text a command, spelled with "-"."""
 
-    around: DiscordServices
+    around: ChannelServices
     downloads: DiscordDownloads
     interactions: Interactions
     commands: frozenset[str]

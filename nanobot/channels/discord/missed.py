@@ -11,15 +11,8 @@ import discord
 
 from nanobot.aio import Job
 from nanobot.channels.access import HIDDEN, Meant
-from nanobot.channels.discord.settings import (
-    NAME,
-    CatchUp,
-    DiscordNames,
-    DiscordServices,
-    calls_another,
-    names_me,
-    readable,
-)
+from nanobot.channels.discord.settings import NAME, CatchUp, DiscordNames, calls_another, names_me, readable
+from nanobot.channels.registry import ChannelServices
 from nanobot.i18n import Language, say
 from nanobot.messages import Address, OutboundMessage, Quote, Sender
 from nanobot.ports import Bookmarks
@@ -324,7 +317,7 @@ class CatchingUp:
 
     def __init__(
         self,
-        around: DiscordServices,
+        around: ChannelServices,
         seen: ReadMarks,
         bounds: CatchUp,
         gaps: list[Gap],

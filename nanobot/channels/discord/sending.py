@@ -10,9 +10,9 @@ from pathlib import PurePath
 from typing import Any, cast
 
 from nanobot.channels.discord.interactions import MOST, Placed, components, outcome
+from nanobot.channels.discord.markdown import TEXT_LIMIT, discord_parts
 from nanobot.channels.discord.rest import BadReferenceError, DiscordThreadLostError, DiscordTooLargeError, Rest
 from nanobot.channels.discord.settings import BY_BOT, NAME, MessageId
-from nanobot.channels.markdown.discord import TEXT_LIMIT, discord_parts
 from nanobot.channels.platform import LostPreviewError, MessagePart
 from nanobot.errors import StoreError
 from nanobot.i18n import Language, say

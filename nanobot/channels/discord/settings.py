@@ -1,21 +1,20 @@
-"""Settings of Discord, and the ids and codes it uses in texts."""
+"""Settings of Discord, its rate limits, and the codes in its texts."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Self
 
-from nanobot.channels.access import AccessPolicy
-from nanobot.i18n import Language
-from nanobot.messages import Address, OutboundMessage
-from nanobot.ports import Bookmarks, Clock, Media
+from nanobot.channels.delivery.rate_limit import Pace, Rate
+from nanobot.channels.registry import ChannelSettings
 from nanobot.text import as_name
-
-# What Discord has to be told.
-
 
 NAME = "discord"
 """The channel's name, as in Address.channel and at the head of each id."""
+
+PACE = Pace(chat=(Rate(5, 5.0),), bot=(Rate(40, 1.0),), every=1.5)
+"""Five messages in five seconds in a channel, fifty requests a second in all: "Rate Limits" in Discord's manual;
+what else it asks for comes as a FloodError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,42 +29,16 @@ class CatchUp:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """Settings of the Discord connection.
+class DiscordSettings(ChannelSettings):
+    """The section `discord`, and `heartbeat_timeout`: seconds without a sign of life, then a connection counts as dead.
 
-    `token` never appears in anything that is shown. `api_base` is the REST API's address; the gateway's comes
-    from there. `heartbeat_timeout`: seconds without a sign of life after which a connection counts as dead.
+    `api_base` is the REST API's address; the gateway's comes from there.
     """
 
     token: str = field(repr=False)
     api_base: str = "https://discord.com/api/v10"
     catch_up: CatchUp = CatchUp()
     heartbeat_timeout: float = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class DiscordMenuCommand:
-    """A command in the menu; `help` says in one line what it does, in each language."""
-
-    name: str
-    help: Mapping[Language, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiscordServices:
-    """Services that the Discord channel uses.
-
-    `notify` sends what the channel itself has to say (Bus.send); `language` is the one spoken at an address;
-    `changed` hears that `status` has changed.
-    """
-
-    door: AccessPolicy
-    media: Media
-    bookmarks: Bookmarks
-    clock: Clock
-    notify: Callable[[OutboundMessage], Awaitable[None]]
-    language: Callable[[Address], Language]
-    changed: Callable[[], None] = lambda: None
 
 
 # Ids of what people say: `discord:<channel or thread>:<message>[:<mark>]`.

@@ -37,7 +37,7 @@ from nanobot.channels.platform import (
     UnreachableError,
     obstacle_of,
 )
-from nanobot.channels.telegram.settings import BotApiAccess
+from nanobot.channels.telegram.settings import TelegramSettings
 from nanobot.ports import Clock
 from nanobot.ports.gateway import Obstacle
 
@@ -144,7 +144,7 @@ def tls() -> ssl.SSLContext:
 class Api:
     """Our connections to the Bot API. `bot` raises TelegramErrors; `ask` makes DeliveryErrors of them."""
 
-    def __init__(self, access: BotApiAccess) -> None:
+    def __init__(self, access: TelegramSettings) -> None:
         self.access = access
         self._requests = HTTPXRequest(
             connection_pool_size=64,

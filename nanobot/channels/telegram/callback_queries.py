@@ -14,10 +14,10 @@ from telegram import CallbackQuery, InlineKeyboardButton, InlineKeyboardMarkup, 
 
 from nanobot.channels.access import Contact
 from nanobot.channels.platform import DeliveryError
+from nanobot.channels.registry import ChannelServices
 from nanobot.channels.telegram.api import Api
 from nanobot.channels.telegram.chats import ChatMigrations, address, is_private, person
-from nanobot.channels.telegram.ids import inbound_id
-from nanobot.channels.telegram.settings import TelegramServices
+from nanobot.channels.telegram.settings import inbound_id
 from nanobot.i18n import say
 from nanobot.messages import Button, InboundMessage
 from nanobot.ports import Bookmarks, Publish
@@ -131,7 +131,7 @@ class CallbackQueries:
     """
 
     def __init__(
-        self, api: Api, house: TelegramServices, keyboards: Keyboards, moved: ChatMigrations, publish: Publish
+        self, api: Api, house: ChannelServices, keyboards: Keyboards, moved: ChatMigrations, publish: Publish
     ) -> None:
         self._api = api
         self._house = house

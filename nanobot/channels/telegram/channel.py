@@ -5,7 +5,6 @@ import hmac
 import json
 import logging
 import secrets
-from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -16,17 +15,17 @@ from telegram.error import TelegramError
 
 from nanobot.channels.fetching import at_most
 from nanobot.channels.platform import PlatformStatus
+from nanobot.channels.registry import ChannelServices
 from nanobot.channels.telegram.api import ALLOWED, Api, Json, TelegramConnection
 from nanobot.channels.telegram.callback_queries import CallbackQueries, Keyboards
 from nanobot.channels.telegram.chats import ChatMembership, ChatMigrations
 from nanobot.channels.telegram.files import OWN_LIMIT, TelegramDownloads
 from nanobot.channels.telegram.messages import TelegramInbound
-from nanobot.channels.telegram.pending import STORED_AFTER, PendingUpdates
 from nanobot.channels.telegram.sending import MB, Menu, Spelling, TelegramSender, Wording
-from nanobot.channels.telegram.settings import BotApiAccess, TelegramMenuCommand, TelegramServices, Webhook
-from nanobot.channels.telegram.updates import Updates
+from nanobot.channels.telegram.settings import TelegramSettings, Webhook
+from nanobot.channels.telegram.updates import STORED_AFTER, PendingUpdates, Updates
 from nanobot.errors import NanobotError, StoreError
-from nanobot.http import HttpCall, HttpServer
+from nanobot.http import HttpCall, HttpServer, ServerLimits
 from nanobot.ports import Clock, Publish
 
 # Asks Telegram for updates, and confirms those that are on disk.
@@ -100,8 +99,11 @@ class WebhookServer:
     the bot is held in memory for that second: nothing that is not said to the bot is written down.
     """
 
-    def __init__(self, settings: Webhook, api: Api, line: TelegramConnection) -> None:
+    def __init__(
+        self, settings: Webhook, api: Api, line: TelegramConnection, limits: ServerLimits | None = None
+    ) -> None:
         self._settings = settings
+        self._limits = limits
         self._api = api
         self._line = line
         self._secret = settings.secret or secrets.token_urlsafe(32)
@@ -113,7 +115,7 @@ class WebhookServer:
         async def receive(call: HttpCall) -> web.Response:
             return web.Response(status=await self._receive(call, pending))
 
-        server = HttpServer({("POST", urlsplit(where.url).path or "/"): receive}, where.limits)
+        server = HttpServer({("POST", urlsplit(where.url).path or "/"): receive}, self._limits)
         async with AsyncExitStack() as stack:
             try:
                 await stack.enter_async_context(server.listening(where.listen, where.port, patience=5.0))
@@ -172,22 +174,22 @@ class TelegramChannel(TelegramSender):
 
     def __init__(
         self,
-        access: BotApiAccess,
-        house: TelegramServices,
-        commands: Sequence[TelegramMenuCommand],
-        webhook: Webhook | None = None,
+        settings: TelegramSettings,
+        house: ChannelServices,
+        limits: ServerLimits | None = None,
     ) -> None:
-        """`commands` become the menu. Without a webhook Telegram is asked for news."""
-        self._api = Api(access)
+        """`limits` are those of the webhook's server."""
+        self._api = Api(settings)
         self._house = house
-        self._webhook = webhook
+        self._webhook = settings.webhook
+        self._limits = limits
         self._moved = ChatMigrations(house.bookmarks)
         self._keyboards = Keyboards(house.bookmarks)
-        self._menu = Menu(self._api, house.bookmarks, commands)
+        self._menu = Menu(self._api, house.bookmarks, house.menu)
         self._line = TelegramConnection(self._api, house.clock, house.changed)
         self._pending: PendingUpdates | None = None
-        largest = OWN_LIMIT if access.is_self_hosted else UPLOAD_LIMIT
-        wording = Wording(house.media, house.language, largest, Spelling(each.name for each in commands))
+        largest = OWN_LIMIT if settings.is_self_hosted else UPLOAD_LIMIT
+        wording = Wording(house.media, house.language, largest, Spelling(each.name for each in house.menu))
         super().__init__(self._api, wording, house.media, self._moved, self._keyboards)
 
     async def listen(self, publish: Publish) -> None:
@@ -225,7 +227,7 @@ class TelegramChannel(TelegramSender):
             if self._webhook is None:
                 await LongPolling(api, self._line, house.clock).run(self._pending)
             else:
-                await WebhookServer(self._webhook, api, self._line).run(self._pending)
+                await WebhookServer(self._webhook, api, self._line, self._limits).run(self._pending)
 
     async def _show_menu(self) -> None:
         try:

@@ -4,8 +4,8 @@ import logging
 
 from telegram import Chat, ChatMemberUpdated, Message, User
 
-from nanobot.channels.telegram.ids import NAME
-from nanobot.channels.telegram.settings import TelegramServices
+from nanobot.channels.registry import ChannelServices
+from nanobot.channels.telegram.settings import NAME
 from nanobot.i18n import say
 from nanobot.messages import Address, OutboundMessage, Sender
 from nanobot.ports import Bookmarks
@@ -100,7 +100,7 @@ _GROUPS = (Chat.GROUP, Chat.SUPERGROUP)
 class ChatMembership:
     """Says hello where somebody added the bot, and how an owner lets the group in."""
 
-    def __init__(self, house: TelegramServices, moved: ChatMigrations) -> None:
+    def __init__(self, house: ChannelServices, moved: ChatMigrations) -> None:
         self._house = house
         self._moved = moved
 

@@ -21,11 +21,11 @@ from telegram import (
 
 from nanobot.channels.access import HIDDEN, Admission, Contact, Meant
 from nanobot.channels.fetching import at_most
+from nanobot.channels.registry import ChannelServices
 from nanobot.channels.telegram.api import TelegramTooLargeError
 from nanobot.channels.telegram.chats import ChatMigrations, address, is_nobody, is_private, plain_name, sender_of
 from nanobot.channels.telegram.files import MB, Arriving, TelegramDownloads, files_in
-from nanobot.channels.telegram.ids import inbound_id
-from nanobot.channels.telegram.settings import TelegramServices
+from nanobot.channels.telegram.settings import inbound_id
 from nanobot.errors import LLMError, NanobotError, StoreError
 from nanobot.i18n import say
 from nanobot.messages import Attachment, InboundMessage, OutboundMessage, Quote
@@ -259,7 +259,7 @@ _CARDS: Mapping[str, Callable[[Any], str]] = {
 class Answers:
     """Says that something could not be done; once for each message and reason."""
 
-    def __init__(self, house: TelegramServices, moved: ChatMigrations) -> None:
+    def __init__(self, house: ChannelServices, moved: ChatMigrations) -> None:
         self._house = house
         self._moved = moved
 
@@ -315,7 +315,7 @@ class _Fetched:
 class Contents:
     """Fetches files and has speech transcribed. What cannot be had is told at once; the words beside it are heard."""
 
-    def __init__(self, me: User, house: TelegramServices, downloads: TelegramDownloads, answers: Answers) -> None:
+    def __init__(self, me: User, house: ChannelServices, downloads: TelegramDownloads, answers: Answers) -> None:
         self._me = me
         self._media = house.media
         self._transcriber = house.transcriber
@@ -436,7 +436,7 @@ class TelegramInbound:
     """Lets through the door who may talk, and publishes what they say. Everything here may raise StoreError."""
 
     def __init__(
-        self, me: User, house: TelegramServices, downloads: TelegramDownloads, moved: ChatMigrations, publish: Publish
+        self, me: User, house: ChannelServices, downloads: TelegramDownloads, moved: ChatMigrations, publish: Publish
     ) -> None:
         """`me` is who the bot is on Telegram."""
         self._me = me

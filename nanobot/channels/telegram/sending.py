@@ -10,13 +10,13 @@ from telegram import BotCommand, InputFile, LinkPreviewOptions, Message, Message
 from telegram.constants import ChatAction
 from telegram.error import ChatMigrated
 
-from nanobot.channels.markdown.telegram import CAPTION_LIMIT, TEXT_LIMIT, RichText, plain, telegram_parts
 from nanobot.channels.platform import GoneError, LostPreviewError, MessagePart, RejectedError
+from nanobot.channels.registry import MenuCommand
 from nanobot.channels.telegram.api import Api, BadPictureError, TelegramTopicLostError, UnchangedError
 from nanobot.channels.telegram.callback_queries import Keyboards, outcome
 from nanobot.channels.telegram.chats import ChatMigrations
-from nanobot.channels.telegram.ids import NAME, message_in, placed, platform_id
-from nanobot.channels.telegram.settings import TelegramMenuCommand
+from nanobot.channels.telegram.markdown import CAPTION_LIMIT, TEXT_LIMIT, RichText, plain, telegram_parts
+from nanobot.channels.telegram.settings import NAME, message_in, placed, platform_id
 from nanobot.errors import StoreError
 from nanobot.i18n import Language, say
 from nanobot.messages import Address, Attachment, OutboundMessage
@@ -53,7 +53,7 @@ def name_here(name: str) -> str:
 class Menu:
     """Commands of Telegram hold letters, digits and `_` only: /dream-restore is shown as /dream_restore."""
 
-    def __init__(self, api: Api, bookmarks: Bookmarks, commands: Sequence[TelegramMenuCommand]) -> None:
+    def __init__(self, api: Api, bookmarks: Bookmarks, commands: Sequence[MenuCommand]) -> None:
         self._api = api
         self._bookmarks = bookmarks
         self._commands = commands

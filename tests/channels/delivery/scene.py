@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from nanobot.channels.delivery.deliverer import Deliverer
-from nanobot.channels.delivery.rate_limit import TELEGRAM, Pace
+from nanobot.channels.delivery.rate_limit import Pace
+from nanobot.channels.telegram.settings import PACE
 from nanobot.messages import Address, OutboundMessage, Progress, ProgressKind
 from tests.fakes.clock import FakeClock
 from tests.fakes.life import Killed, Life
@@ -32,7 +33,7 @@ def progress(kind: ProgressKind, text: str = "", at: Address = ANN, turn: str = 
 class Scene:
     """Put things into the `outbox`, let time `pass_`, look at the `platform`."""
 
-    def __init__(self, *, can_find: bool = False, streaming: bool = True, pace: Pace = TELEGRAM) -> None:
+    def __init__(self, *, can_find: bool = False, streaming: bool = True, pace: Pace = PACE) -> None:
         self.clock = FakeClock()
         self.outbox = FakeOutbox(self.clock)
         self.platform = FakePlatform(self.clock, can_find=can_find)

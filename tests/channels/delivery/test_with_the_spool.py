@@ -11,7 +11,7 @@ import pytest
 
 from nanobot.bus.spool import Spool
 from nanobot.channels.delivery.deliverer import Deliverer
-from nanobot.channels.delivery.rate_limit import TELEGRAM
+from nanobot.channels.telegram.settings import PACE
 from nanobot.messages import OutboundMessage
 from tests.channels.delivery.scene import ANN, progress, say
 from tests.fakes.clock import FakeClock
@@ -39,7 +39,7 @@ class Machine:
 
     async def deliver(self, spool: Spool, act: Callable[[Spool], Awaitable[None]]) -> None:
         deliverer = Deliverer(
-            spool, self.platform, self.clock, pace=TELEGRAM, streaming=True, language=lambda address: "en"
+            spool, self.platform, self.clock, pace=PACE, streaming=True, language=lambda address: "en"
         )
         task = asyncio.create_task(deliverer.run())
         await act(spool)

@@ -11,7 +11,8 @@ from typing import Any
 from nanobot.bus.spool import Spool
 from nanobot.channels.access import PeoplePolicy
 from nanobot.channels.discord.channel import DiscordChannel
-from nanobot.channels.discord.settings import CatchUp, DiscordMenuCommand, DiscordServices, Settings
+from nanobot.channels.discord.settings import CatchUp, DiscordSettings
+from nanobot.channels.registry import ChannelServices, MenuCommand
 from nanobot.i18n import Language
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.people.people import ConfiguredPeople, People
@@ -24,8 +25,8 @@ from tests.fakes.discord_world import Guild, Json, Room
 from tests.fakes.people import MemoryPeople
 
 COMMANDS = (
-    DiscordMenuCommand("help", {"en": "what I can do", "zh": "我会做的事"}),
-    DiscordMenuCommand("dream-restore", {"en": "take back a dream", "zh": "撤销一次做梦"}),
+    MenuCommand("help", {"en": "what I can do", "zh": "我会做的事"}),
+    MenuCommand("dream-restore", {"en": "take back a dream", "zh": "撤销一次做梦"}),
 )
 PATIENCE = 120.0
 
@@ -41,7 +42,7 @@ class Scene:
     catch_up: CatchUp = field(default_factory=CatchUp)
     heartbeat_timeout: float = 60.0
     store_all: bool = False
-    commands: Sequence[DiscordMenuCommand] = COMMANDS
+    commands: Sequence[MenuCommand] = COMMANDS
     bots: tuple[str, ...] = ()
     language: Callable[[Address], Language] = lambda _: "en"
     heard: list[InboundMessage] = field(default_factory=list)
@@ -56,21 +57,23 @@ class Scene:
         self.ends: list[asyncio.Task[None]] = []
 
     def channel(self, spool: Spool) -> DiscordChannel:
-        settings = Settings(
+        settings = DiscordSettings(
             token=self.discord.token,
             api_base=self.discord.api_base,
             catch_up=self.catch_up,
             heartbeat_timeout=self.heartbeat_timeout,
         )
-        around = DiscordServices(
+        around = ChannelServices(
             door=PeoplePolicy(self._people(), self._notify, self.clock),
             media=self.media,
+            transcriber=None,
             bookmarks=spool,
             clock=self.clock,
             notify=self._notify,
             language=self.language,
+            menu=self.commands,
         )
-        return DiscordChannel(settings, around, self.commands)
+        return DiscordChannel(settings, around)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[DiscordChannel]:

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from nanobot.channels.delivery.deliverer import Deliverer
-from nanobot.channels.delivery.rate_limit import DISCORD
 from nanobot.channels.discord.channel import DiscordChannel
+from nanobot.channels.discord.settings import PACE
 from nanobot.messages import Progress
 from tests.channels.discord.scene import Scene, answer, at, inbound_id
 from tests.fakes.clock import FakeClock
@@ -30,7 +30,7 @@ FAULTS = {
 @asynccontextmanager
 async def delivering(outbox: FakeOutbox, channel: DiscordChannel, clock: FakeClock) -> AsyncIterator[None]:
     """While this is open, a second passes every few milliseconds."""
-    deliverer = Deliverer(outbox, channel, clock, pace=DISCORD, streaming=True, language=lambda _: "en")
+    deliverer = Deliverer(outbox, channel, clock, pace=PACE, streaming=True, language=lambda _: "en")
 
     async def pass_time() -> None:
         while True:

@@ -9,9 +9,11 @@ from typing import Self, TypeVar
 from nanobot.bus.spool import Spool
 from nanobot.channels.access import PeoplePolicy as Door
 from nanobot.channels.platform import PlatformStatus
+from nanobot.channels.registry import ChannelServices, MenuCommand
 from nanobot.channels.telegram.channel import TelegramChannel
-from nanobot.channels.telegram.settings import BotApiAccess, TelegramMenuCommand, TelegramServices, Webhook
+from nanobot.channels.telegram.settings import TelegramSettings, Webhook
 from nanobot.errors import LLMError, StoreError
+from nanobot.http import ServerLimits
 from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage
 from nanobot.people.people import ConfiguredPeople, People
 from nanobot.ports import Delivery
@@ -30,8 +32,8 @@ GARDEN = -1001
 KITCHEN = -1002
 """One where all is kept."""
 MENU = (
-    TelegramMenuCommand("new", {"en": "start afresh", "zh": "重新开始"}),
-    TelegramMenuCommand("dream-log", {"en": "x", "zh": "梦"}),
+    MenuCommand("new", {"en": "start afresh", "zh": "重新开始"}),
+    MenuCommand("dream-log", {"en": "x", "zh": "梦"}),
 )
 
 T = TypeVar("T")
@@ -77,12 +79,13 @@ class Scene:
         self.media = MediaFolder(self.workspace)
         self.ears: Ears | None = Ears()
         self.webhook: Webhook | None = None
+        self.limits: ServerLimits | None = None
         self.api_base = telegram.api_base
         self.proxy: str | None = None
         self.token = telegram.token
         self.full = False
         self.refused = 0
-        self.commands: Sequence[TelegramMenuCommand] = ()
+        self.commands: Sequence[MenuCommand] = ()
         self.configured = ConfiguredPeople(
             owners=[str(OWNER)],
             members=[str(MEMBER)],
@@ -103,7 +106,7 @@ class Scene:
 
     def make_bot(self) -> TelegramChannel:
         people = People(MemoryPeople(), self.clock, {"telegram": self.configured})
-        house = TelegramServices(
+        house = ChannelServices(
             door=Door(people, self.spool.send, self.clock),
             media=self.media,
             transcriber=self.ears,
@@ -112,9 +115,10 @@ class Scene:
             notify=self.spool.send,
             language=lambda _: "en",
             changed=lambda: self.states.append(self.bot.status()),
+            menu=self.commands,
         )
-        access = BotApiAccess(token=self.token, api_base=self.api_base, proxy=self.proxy)
-        return TelegramChannel(access, house, self.commands, self.webhook)
+        settings = TelegramSettings(token=self.token, api_base=self.api_base, proxy=self.proxy, webhook=self.webhook)
+        return TelegramChannel(settings, house, self.limits)
 
     async def reborn(self) -> None:
         """Another process takes over, with what the settings are now."""

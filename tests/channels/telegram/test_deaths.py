@@ -2,7 +2,7 @@
 
 import pytest
 
-from nanobot.channels.telegram.pending import MOST_DEATHS
+from nanobot.channels.telegram.updates import MOST_DEATHS
 from tests.channels.telegram.scene import GARDEN, Scene
 from tests.fakes.telegram_faults import hang
 from tests.fakes.telegram_server import FakeTelegram

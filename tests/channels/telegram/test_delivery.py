@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from nanobot.channels.delivery.deliverer import Deliverer
-from nanobot.channels.delivery.rate_limit import TELEGRAM
+from nanobot.channels.telegram.settings import PACE
 from nanobot.messages import Address, OutboundMessage, Progress, ProgressKind
 from tests.channels.telegram.scene import MEMBER, OWNER, Scene, private
 from tests.fakes.telegram_faults import flood, html, refuses
@@ -21,7 +21,7 @@ SHOWN = "Analysis\ndone and more"
 async def delivering(scene: Scene) -> AsyncIterator[None]:
     scene.owner()
     scene.member()
-    deliverer = Deliverer(scene.spool, scene.bot, scene.clock, pace=TELEGRAM, streaming=True, language=lambda _: "en")
+    deliverer = Deliverer(scene.spool, scene.bot, scene.clock, pace=PACE, streaming=True, language=lambda _: "en")
     running = asyncio.create_task(deliverer.run())
     yield
     running.cancel()

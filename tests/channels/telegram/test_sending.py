@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.channels.markdown.telegram import RichText
 from nanobot.channels.platform import (
     DeliveryError,
     FloodError,
@@ -17,7 +16,8 @@ from nanobot.channels.platform import (
     RejectedError,
     UnreachableError,
 )
-from nanobot.channels.telegram.settings import TelegramMenuCommand
+from nanobot.channels.registry import MenuCommand
+from nanobot.channels.telegram.markdown import RichText
 from nanobot.messages import Address, Attachment, Button, OutboundMessage
 from tests.channels.telegram.scene import GARDEN, OWNER, Scene, private
 from tests.fakes.telegram_checks import RefusalError, check_text, units
@@ -323,7 +323,7 @@ def test_whatever_the_text_telegram_takes_every_part(scene: Scene, tmp_path: Pat
 
 
 async def test_our_own_words_spell_commands_as_telegram_knows_them(scene: Scene) -> None:
-    scene.commands = [TelegramMenuCommand("dream-log", {"en": "", "zh": ""})]
+    scene.commands = [MenuCommand("dream-log", {"en": "", "zh": ""})]
     await scene.reborn()
     scene.owner()
     text = "见/dream-log，/dream-log-x a/dream-log /dream-log 12"

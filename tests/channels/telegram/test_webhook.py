@@ -4,13 +4,12 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import aiohttp
 import pytest
 
-from nanobot.channels.telegram.pending import PendingUpdates
 from nanobot.channels.telegram.settings import Webhook
+from nanobot.channels.telegram.updates import PendingUpdates
 from nanobot.errors import NanobotError
 from nanobot.http import ServerLimits
 from tests.channels.telegram.scene import OWNER, Scene
@@ -119,7 +118,7 @@ async def test_who_holds_the_line_and_says_nothing_keeps_telegram_from_nothing(
     scene: Scene, telegram: FakeTelegram
 ) -> None:
     assert scene.webhook is not None
-    scene.webhook = replace(scene.webhook, limits=ServerLimits(seconds=60.0, connections=5))
+    scene.limits = ServerLimits(seconds=60.0, connections=5)
     await scene.reborn()
     async with scene.listening():
         await telegram.called("setWebhook")

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from nanobot.channels.markdown.telegram import RichText
+from nanobot.channels.telegram.markdown import RichText
 
 CUT = "\n════════ next message ════════\n"
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from nanobot.channels.markdown.discord import discord_parts
-from nanobot.channels.markdown.telegram import telegram_parts
+from nanobot.channels.discord.markdown import discord_parts
+from nanobot.channels.telegram.markdown import telegram_parts
 from tests.channels.text import readable
 
 SAMPLES = Path(__file__).parent / "samples"

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nanobot.channels.markdown.discord import discord_parts
-from nanobot.channels.markdown.telegram import Entity, RichText, telegram_parts
+from nanobot.channels.discord.markdown import discord_parts
 from nanobot.channels.markdown.writer import visible
+from nanobot.channels.telegram.markdown import Entity, RichText, telegram_parts
 from tests.channels.text.strategies import limits, markdown, texts
 
 _WRITING = re.compile(

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from nanobot.channels.markdown.discord import TEXT_LIMIT, discord_parts
+from nanobot.channels.discord.markdown import TEXT_LIMIT, discord_parts
 
 
 def shown(markdown: str) -> str:

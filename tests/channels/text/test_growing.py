@@ -2,7 +2,7 @@
 
 import pytest
 
-from nanobot.channels.markdown.telegram import telegram_parts
+from nanobot.channels.telegram.markdown import telegram_parts
 from tests.channels.text.readable import tagged
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.channels.markdown.discord import discord_parts
-from nanobot.channels.markdown.telegram import telegram_parts
+from nanobot.channels.discord.markdown import discord_parts
+from nanobot.channels.telegram.markdown import telegram_parts
 from tests.channels.text.record import SAMPLES, shown
 
 _FILES = sorted(SAMPLES.glob("*.md"))
