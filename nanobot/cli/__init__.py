@@ -1,8 +1,7 @@
-"""The `nanobot` command: one file per family of subcommands.
+"""The `nanobot` command: one module per family of subcommands.
 
-A family is a module with `add_to(commands)`, which adds its parser and sets `func`, a function from
-the parsed arguments to an exit code. Start-up is measured: nothing heavy is imported before a
-family's function runs.
+A family is a module with `add_to(parser)`, which adds its arguments and sets `func`, a function from the parsed
+arguments to an exit code. Start-up is measured: only the family that is asked for is imported.
 """
 
 import argparse
@@ -17,7 +16,21 @@ from nanobot import __version__
 from nanobot.cli.telling import tell, tell_error
 from nanobot.errors import NO_ROOM, ConfigError, NanobotError, UsageError
 
-_FAMILIES = ("chat", "gateway", "status", "pair", "sessions", "model", "config", "doctor", "recall", "memory", "dream")
+_FAMILIES = {
+    "chat": "talk to the bot here, or ask it one thing",
+    "gateway": "serve Telegram and Discord until told to stop",
+    "status": "say how the running gateway is doing",
+    "pair": "let people and groups in, or show them out",
+    "sessions": "list, show, search, export and delete conversations",
+    "model": "list the models, fetch one, choose one",
+    "config": "show, check and describe the configuration",
+    "doctor": "look whether all is well, and say what to do if not",
+    "recall": "search everything that was ever said or noted",
+    "memory": "show what is remembered and why, and take changes back",
+    "dream": "turn what was said lately into memory, now",
+}
+"""Name and help of each family; the module of that name is imported when it is asked for."""
+
 
 USAGE = 2  # what argparse exits with; a configuration that cannot be used is the same kind of mistake
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
@@ -94,20 +107,23 @@ def _done(given: Sequence[str]) -> tuple[int, str]:
 
 def _parsed(given: Sequence[str]) -> argparse.Namespace:
     """The arguments; without any command, in a terminal, somebody wants to talk."""
-    parser = _parser()
+    parser = _parser(given)
     args = parser.parse_args(given)
     is_bare = args.func == parser.help_instead
     if is_bare and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
-        return parser.parse_args([*given, "chat"])
+        return _parser(["chat"]).parse_args([*given, "chat"])
     return args
 
 
-def _parser() -> _Parser:
+def _parser(given: Sequence[str]) -> _Parser:
+    """Return a parser that knows all families by name, and the arguments of those that are named in `given`."""
     parser = _Parser(prog="nanobot", description="A self-hosted personal chatbot that can be trusted with your memory.")
     parser.set_defaults(config=None, workspace=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for family in _FAMILIES:
-        importlib.import_module(f"nanobot.cli.{family}").add_to(commands)
+    for family, summary in _FAMILIES.items():
+        of_family = commands.add_parser(family, help=summary)
+        if family in given:
+            importlib.import_module(f"nanobot.cli.{family}").add_to(of_family)
     return parser
 
 

@@ -1,34 +1,41 @@
 """`nanobot chat`: talk to the bot here, or ask it one thing."""
 
 import argparse
+import asyncio
 import os
 import select
 import signal
 import stat
 import sys
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nanobot import __version__
+from nanobot.channels.socket.client import JoinedTerminal, LeftAloneError, SteadyChannel
+from nanobot.channels.socket.server import ONCE, speaks
+from nanobot.channels.terminal.machine import Machine
+from nanobot.channels.terminal.mentions import CarriedFiles, MentionError, carry
+from nanobot.channels.terminal.oneshot import OneShot, OneShotJson, OneShotOnScreen, remark
+from nanobot.channels.terminal.person import at
 from nanobot.cli.settings import home_of, language_here, loaded_of, starting_words
 from nanobot.cli.telling import tell, tell_error
-from nanobot.errors import UsageError, WorkspaceError
+from nanobot.config import Config, presets
+from nanobot.errors import StoreError, UsageError, WorkspaceError
+from nanobot.i18n import Language, say
+from nanobot.messages import Address, Progress
+from nanobot.ops.socket import NoGatewayError, SocketWire, connected
+from nanobot.ports import Channel
+from nanobot.sessions.media import MediaFolder
+from nanobot.sessions.store import SessionFiles
+from nanobot.store.lock import InUseError
+from nanobot.text import decode
+from nanobot.workspace import Home, Workspace, why_not_opened
 
 if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does without
-    from collections.abc import Awaitable, Callable, Coroutine, Sequence
-    from pathlib import Path
-
     from nanobot.app import App
-    from nanobot.channels.socket.client import JoinedTerminal, SteadyChannel
-    from nanobot.channels.terminal.machine import Machine
-    from nanobot.channels.terminal.mentions import CarriedFiles
-    from nanobot.config import Config
-    from nanobot.i18n import Language
-    from nanobot.messages import Address
-    from nanobot.ops.socket import SocketWire
-    from nanobot.ports import Channel
-    from nanobot.store.lock import InUseError
-    from nanobot.workspace import Home
 
     Talk = Callable[[App | JoinedTerminal, "_Server"], Awaitable[int]]
 
@@ -43,16 +50,14 @@ _FIRST_TOLD = 10.0  # seconds until is said that a gateway is still waited for; 
 _STOPPING = 5.0  # seconds in which a turn that is asked to stop has usually ended
 
 
-def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the family to the command line."""
-    parser = commands.add_parser(
-        "chat",
-        help="talk to the bot here, or ask it one thing",
-        description="Talk to the bot here. With a question, with -m, or with a text on standard input, it answers once "
+def add_to(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the family."""
+    parser.description = (
+        "Talk to the bot here. With a question, with -m, or with a text on standard input, it answers once "
         "on standard output; everything else goes to standard error. A text on standard input beside a question "
         '(`cat report.txt | nanobot chat "Sum this up"`) goes along with it. In a terminal the answer grows, and you '
         "are asked for approvals; elsewhere the answer to these is no. Exit codes: 0 answered, 1 the model failed, 2 a "
-        "mistake in arguments or configuration, 130 interrupted.",
+        "mistake in arguments or configuration, 130 interrupted."
     )
     parser.add_argument("words", metavar="QUESTION", nargs="*", help="ask this, print the answer, and leave")
     parser.add_argument("-m", "--message", metavar="TEXT", help="the same, also of what begins with a dash")
@@ -87,10 +92,6 @@ def run(args: argparse.Namespace) -> int:
     here = _folder_to_open(args, config) if args.here else None
     for line in starting_words(args, loaded):
         tell(f"nanobot: {line}", failed=True)
-    import asyncio
-
-    from nanobot.channels.socket.server import ONCE
-    from nanobot.channels.terminal.person import at
 
     machine = _machine(config, home_of(args), here)
     if text is None:
@@ -103,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-async def _talk(args: argparse.Namespace, config: "Config", address: "Address", how: "Talk", *words: str) -> int:
+async def _talk(args: argparse.Namespace, config: Config, address: Address, how: "Talk", *words: str) -> int:
     """With the process that has the workspace, or in this one."""
     server = _Server(args, config, address, words)
     return await how(await server.open(), server)
@@ -116,7 +117,7 @@ class _Server:
     after any other process that had the workspace, the first to take it serves the others.
     """
 
-    def __init__(self, args: argparse.Namespace, config: "Config", address: "Address", words: "Sequence[str]") -> None:
+    def __init__(self, args: argparse.Namespace, config: Config, address: Address, words: Sequence[str]) -> None:
         self.home = home_of(args)
         self._config = config
         self.address = address
@@ -126,23 +127,16 @@ class _Server:
         self._bot: App | JoinedTerminal | None = None  # who serves at the moment
         self._language: Language = language_here(config.language)  # of this terminal, then of its conversation
 
-    async def open(self, owed: "Sequence[str]" = ()) -> "App | JoinedTerminal":
+    async def open(self, owed: Sequence[str] = ()) -> "App | JoinedTerminal":
         """Raises WorkspaceError if the gateway cannot be talked to."""
         from nanobot.app import build
-        from nanobot.ops.socket import NoGatewayError
 
         try:
             return await self._join(owed)
         except NoGatewayError:
             return build(self._config, self.home, self._language)
 
-    async def _join(self, owed: "Sequence[str]") -> "JoinedTerminal":
-        from nanobot import __version__
-        from nanobot.channels.socket.client import JoinedTerminal
-        from nanobot.channels.socket.server import speaks
-        from nanobot.ops.socket import connected
-        from nanobot.workspace import Workspace
-
+    async def _join(self, owed: Sequence[str]) -> JoinedTerminal:
         args = [self.address.chat, *self._words, speaks(self._language), *owed]
         wire = await connected(Workspace(self._config.workspace), __version__, "attach", args)
         try:
@@ -153,7 +147,7 @@ class _Server:
         self._wire = wire
         return joined
 
-    async def move(self, address: "Address") -> None:
+    async def move(self, address: Address) -> None:
         """The terminal goes on with another conversation."""
         self.address = address
         if self._bot is not None:
@@ -166,9 +160,8 @@ class _Server:
         if isinstance(self._bot, App):
             self._bot.end()
 
-    async def serve(self, bot: "App | JoinedTerminal", channel: "Channel", *, once: bool = False) -> None:
+    async def serve(self, bot: "App | JoinedTerminal", channel: Channel, *, once: bool = False) -> None:
         """Serve the channel until the person leaves, whoever ends meanwhile."""
-        from nanobot.channels.socket.client import SteadyChannel
 
         steady = SteadyChannel(channel, is_once=once)
         following: App | JoinedTerminal | None = bot
@@ -180,12 +173,8 @@ class _Server:
         finally:
             await steady.aclose()
 
-    async def _serve_with(self, bot: "App | JoinedTerminal", steady: "SteadyChannel", *, once: bool) -> bool:
+    async def _serve_with(self, bot: "App | JoinedTerminal", steady: SteadyChannel, *, once: bool) -> bool:
         """True if the person has left; else whoever served them has ended, or another process was faster."""
-        import asyncio
-
-        from nanobot.channels.socket.client import JoinedTerminal, LeftAloneError
-        from nanobot.store.lock import InUseError
 
         steady.is_durable = isinstance(bot, JoinedTerminal) and bot.is_gateway
         self._bot = bot
@@ -210,9 +199,8 @@ class _Server:
                 await self._wire.aclose()
                 self._wire = None
 
-    async def _open_again(self, steady: "SteadyChannel", last: "App | JoinedTerminal") -> "App | JoinedTerminal | None":
+    async def _open_again(self, steady: SteadyChannel, last: "App | JoinedTerminal") -> "App | JoinedTerminal | None":
         """Whoever serves next; None if the person has left meanwhile."""
-        from nanobot.i18n import say
 
         language, waited, told = last.language(self.address), 0.0, 0.0
         self._language = language
@@ -235,12 +223,10 @@ class _Server:
             tell(f"nanobot: {say('gateway.unsaid', language, count=len(steady.owed))}", failed=True)
         return None
 
-    async def _tell(self, steady: "SteadyChannel", text: str) -> None:
-        from nanobot.messages import Progress
-
+    async def _tell(self, steady: SteadyChannel, text: str) -> None:
         await steady.show(Progress(address=self.address, turn="", kind="notice", text=text))
 
-    def _stuck(self, error: "InUseError") -> WorkspaceError:
+    def _stuck(self, error: InUseError) -> WorkspaceError:
         if error.holder and error.holder.serves:
             return WorkspaceError(
                 f"A gateway has the workspace {self._config.workspace} ({error.holder}) and does not answer. If it is "
@@ -251,20 +237,19 @@ class _Server:
 
 def _of_gateway(bot: "App | JoinedTerminal", *, was_one: bool) -> str:
     """Return the catalogue key that tells that a gateway serves from now on; "" if none does."""
-    from nanobot.channels.socket.client import JoinedTerminal
 
     if not (isinstance(bot, JoinedTerminal) and bot.is_gateway):
         return ""
     return "gateway.is_back" if was_one else "gateway.took_over"
 
 
-async def _converse(bot: "App | JoinedTerminal", server: _Server, *, model: str, machine: "Machine") -> int:
+async def _converse(bot: "App | JoinedTerminal", server: _Server, *, model: str, machine: Machine) -> int:
     from nanobot.channels.terminal.terminal import Terminal
 
     address = server.address
     _check_model(bot, model)
 
-    def language() -> "Language":
+    def language() -> Language:
         return bot.language(terminal.address)
 
     menu, greeting = bot.menu(address), bot.greeting(address)
@@ -274,15 +259,8 @@ async def _converse(bot: "App | JoinedTerminal", server: _Server, *, model: str,
     return 0
 
 
-def _machine(config: "Config", home: "Home", here: "Path | None") -> "Machine":
+def _machine(config: Config, home: Home, here: Path | None) -> Machine:
     """The machine on which the terminal stands, and what is completed there."""
-    from nanobot.channels.terminal.machine import Machine
-    from nanobot.config import presets
-    from nanobot.errors import StoreError
-    from nanobot.sessions.media import MediaFolder
-    from nanobot.sessions.store import SessionFiles
-    from nanobot.text import decode
-    from nanobot.workspace import Workspace
 
     workspace = Workspace(config.workspace)
 
@@ -290,10 +268,10 @@ def _machine(config: "Config", home: "Home", here: "Path | None") -> "Machine":
         found = decode(data)
         return None if found is None else "\n".join(found.lines())
 
-    def notes() -> "Sequence[str]":
+    def notes() -> Sequence[str]:
         return sorted(path.stem for path in workspace.memory.glob("*.md"))
 
-    def sessions() -> "Sequence[str]":
+    def sessions() -> Sequence[str]:
         with suppress(StoreError):
             return sorted(key[4:] for key, _ in SessionFiles(workspace).all() if key.startswith("cli:"))
         return []
@@ -302,11 +280,8 @@ def _machine(config: "Config", home: "Home", here: "Path | None") -> "Machine":
     return Machine(decode=text, media=MediaFolder(workspace), names=names, here=here)
 
 
-def _folder_to_open(args: argparse.Namespace, config: "Config") -> "Path":
+def _folder_to_open(args: argparse.Namespace, config: Config) -> Path:
     """The folder in which the person stands. Raises UsageError if it is better not opened."""
-    from pathlib import Path
-
-    from nanobot.workspace import Workspace, why_not_opened
 
     try:
         folder = Path.cwd()
@@ -326,11 +301,10 @@ async def _ask(
     args: argparse.Namespace,
     text: str,
     piped: str,
-    machine: "Machine",
+    machine: Machine,
     ending: "_Ending",
 ) -> int:
     from nanobot.channels.terminal.markdown import typed
-    from nanobot.channels.terminal.oneshot import OneShot, OneShotJson, OneShotOnScreen, remark
 
     address = server.address
     _check_model(bot, args.model)
@@ -346,10 +320,8 @@ async def _ask(
     return 0 if channel.report() else 1
 
 
-async def _carried(bot: "App | JoinedTerminal", address: "Address", text: str, machine: "Machine") -> "CarriedFiles":
+async def _carried(bot: "App | JoinedTerminal", address: Address, text: str, machine: Machine) -> CarriedFiles:
     """The files that a question names. Raises UsageError if one cannot go along."""
-    from nanobot.channels.terminal.mentions import MentionError, carry
-    from nanobot.i18n import say
 
     try:
         return await carry(text, machine.folder, machine.decode, machine.media)
@@ -373,9 +345,8 @@ class _Ending:
         self.was_cut = False
         self._received: list[int] = []
 
-    async def watch(self, work: "Coroutine[None, None, int]") -> int:
+    async def watch(self, work: Coroutine[None, None, int]) -> int:
         """Do the work to its end or to that of our patience; the exit code."""
-        import asyncio
 
         loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
 
@@ -410,7 +381,6 @@ def _standard_input(*, beside: bool) -> str | None:
     """
     if sys.stdin is None or sys.stdin.isatty():
         return "" if sys.stdin is None and not beside else None
-    from nanobot.text import decode
 
     try:
         descriptor = sys.stdin.fileno()

@@ -1,13 +1,19 @@
 """`nanobot config`: show, check and describe the configuration."""
 
 import argparse
+import json
 
 from nanobot.cli.settings import config_path_of, home_of, idle_words, language_here, loaded_of
+from nanobot.config import chosen, presets
+from nanobot.config.describing import effective, table, unset_variables
+from nanobot.config.describing import schema as described
+from nanobot.config.presets import why_unasked
+from nanobot.errors import ConfigError
+from nanobot.i18n import say
 
 
-def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the family to the command line."""
-    parser = commands.add_parser("config", help="show, check and describe the configuration")
+def add_to(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the family."""
     actions = parser.add_subparsers(title="commands", metavar="COMMAND")
     for func, words in {
         show: "print every key as it is in effect, secrets masked",
@@ -20,18 +26,12 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def show(args: argparse.Namespace) -> int:
-    from nanobot.config.describing import effective
 
     print(effective(loaded_of(args)))
     return 0
 
 
 def check(args: argparse.Namespace) -> int:
-    from nanobot.config import chosen, presets
-    from nanobot.config.describing import unset_variables
-    from nanobot.config.presets import why_unasked
-    from nanobot.errors import ConfigError
-    from nanobot.i18n import say
 
     loaded, home = loaded_of(args), home_of(args)
     known = presets(loaded.config, home)
@@ -49,16 +49,12 @@ def check(args: argparse.Namespace) -> int:
 
 
 def keys(_: argparse.Namespace) -> int:
-    from nanobot.config.describing import table
 
     print(table())
     return 0
 
 
 def schema(_: argparse.Namespace) -> int:
-    import json
-
-    from nanobot.config.describing import schema as described
 
     print(json.dumps(described(), indent=2, ensure_ascii=False))
     return 0

@@ -1,8 +1,23 @@
 """`nanobot doctor`: look whether all is well, and say what to do if not."""
 
 import argparse
+import asyncio
+import logging
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from ipaddress import ip_address
+from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
+import msgspec
+
+from nanobot import __version__
+from nanobot.authority import Scope
+from nanobot.channels.platform import obstacle_of
 from nanobot.cli.settings import (
     config_of,
     config_path_of,
@@ -13,30 +28,41 @@ from nanobot.cli.settings import (
     zone_findings,
 )
 from nanobot.cli.telling import tell
+from nanobot.commands.admin import channel_line
+from nanobot.config import EMBEDDED, Config, Loaded, ModelPreset, chosen, presets, secrets_of
+from nanobot.config.describing import idle_keys, literal_secrets, unset_variables
+from nanobot.config.presets import why_unasked
+from nanobot.core.prompt import Skills
 from nanobot.errors import ConfigError, NanobotError
+from nanobot.i18n import Language, say
+from nanobot.memory.episodes.retries import cause
+from nanobot.memory.health import Ailment, Leak
+from nanobot.models.local import try_weights
+from nanobot.ops import doctor, doctor_models
+from nanobot.ops.control import ask
+from nanobot.ops.doctor import Check, Finding, Row, Verdict, examine, ok, problem, warning
+from nanobot.ops.doctor_models import platform
+from nanobot.ops.logs import Mask
+from nanobot.ops.socket import NoGatewayError
+from nanobot.ports.gateway import GatewayState
+from nanobot.sessions.store import SessionManager
+from nanobot.store.documents import CachedDocuments, is_utf16, read_frontmatter
+from nanobot.store.template import template_folder
+from nanobot.tools.shell import AllowList
+from nanobot.transcript import SessionInfo
+from nanobot.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
     from nanobot.app.plugins import ConfiguredChannel
-    from nanobot.config import Config, Loaded, ModelPreset
-    from nanobot.i18n import Language
-    from nanobot.memory.health import Ailment, Leak
-    from nanobot.ops.doctor import Check, Finding, Row
-    from nanobot.ports.gateway import GatewayState
-    from nanobot.transcript import SessionInfo
 
 
 # What `nanobot doctor` looks at of the chat platforms: each bot's token, and the gateway that serves them.
 
 
-def platform_checks(args: argparse.Namespace, language: "Language") -> "list[Check]":
+def platform_checks(args: argparse.Namespace, language: Language) -> list[Check]:
     """One for each platform that is configured, and one for the gateway; none if the configuration cannot be used."""
-    from functools import partial
 
     from nanobot.app.plugins import configured_channels
-    from nanobot.ops.doctor import Check
 
     try:
         config = config_of(args)
@@ -56,11 +82,7 @@ def platform_checks(args: argparse.Namespace, language: "Language") -> "list[Che
     ]
 
 
-def _look_at_channel(channel: "ConfiguredChannel", language: "Language") -> "Iterator[Finding]":
-    from nanobot.channels.platform import obstacle_of
-    from nanobot.i18n import say
-    from nanobot.ops.doctor import ok, warning
-    from nanobot.ops.doctor_models import platform
+def _look_at_channel(channel: "ConfiguredChannel", language: Language) -> Iterator[Finding]:
 
     if channel.type.account is None:
         channel.settings()
@@ -77,18 +99,9 @@ def _look_at_channel(channel: "ConfiguredChannel", language: "Language") -> "Ite
         )
 
 
-def _look_at_gateway(config: "Config", language: "Language") -> "Iterator[Finding]":
-    import asyncio
+def _look_at_gateway(config: Config, language: Language) -> Iterator[Finding]:
 
-    import msgspec
-
-    from nanobot import __version__
     from nanobot.app.plugins import has_channels
-    from nanobot.ops.control import ask
-    from nanobot.ops.doctor import ok, problem, warning
-    from nanobot.ops.socket import NoGatewayError
-    from nanobot.ports.gateway import GatewayState
-    from nanobot.workspace import Workspace
 
     try:
         told = asyncio.run(ask(Workspace(config.workspace), __version__, "status"))
@@ -101,10 +114,8 @@ def _look_at_gateway(config: "Config", language: "Language") -> "Iterator[Findin
         yield from _judge(msgspec.convert(told, GatewayState), language)
 
 
-def _judge(state: "GatewayState", language: "Language") -> "Iterator[Finding]":
+def _judge(state: GatewayState, language: Language) -> Iterator[Finding]:
     from nanobot.channels.terminal.markdown import printable
-    from nanobot.commands.admin import channel_line
-    from nanobot.ops.doctor import ok, problem, warning
 
     red = [channel for channel in state.channels if channel.is_red]
     for channel in red:
@@ -122,27 +133,23 @@ def _judge(state: "GatewayState", language: "Language") -> "Iterator[Finding]":
 _SHOWN = 80
 
 
-def memory_checks(args: argparse.Namespace, language: "Language") -> "list[Check]":
+def memory_checks(args: argparse.Namespace, language: Language) -> list[Check]:
     """Health, and that nobody sees another's memory."""
-    import asyncio
 
     from nanobot.app.health import look_at_memory
-    from nanobot.ops import doctor
-    from nanobot.ops.doctor import Check
 
     looked = asyncio.run(look_at_memory(config_of(args)))
 
-    def health() -> "Iterator[Finding]":
+    def health() -> Iterator[Finding]:
         return doctor.memory_health([_ailing(ailment, language) for ailment in looked.ailments], looked.lines)
 
-    def privacy() -> "Iterator[Finding]":
+    def privacy() -> Iterator[Finding]:
         return doctor.scope_privacy([_leaking(leak) for leak in looked.leaks], looked.scopes)
 
     return [Check("doctor_memory.health", health), Check("doctor_memory.privacy", privacy)]
 
 
-def _ailing(ailment: "Ailment", language: "Language") -> "Row":
-    from nanobot.ops.doctor import Row
+def _ailing(ailment: Ailment, language: Language) -> Row:
 
     other = ailment.other
     values = {
@@ -154,8 +161,7 @@ def _ailing(ailment: "Ailment", language: "Language") -> "Row":
     return Row(ailment.kind, ailment.line.path if ailment.kind == "oversized" else ailment.line.place, values)
 
 
-def _in_words(ailment: "Ailment", language: "Language") -> str:
-    from nanobot.i18n import say
+def _in_words(ailment: Ailment, language: Language) -> str:
 
     match ailment.kind:
         case "secret":
@@ -166,8 +172,7 @@ def _in_words(ailment: "Ailment", language: "Language") -> str:
             return ailment.detail
 
 
-def _leaking(leak: "Leak") -> "Row":
-    from nanobot.ops.doctor import Row
+def _leaking(leak: Leak) -> Row:
 
     return Row(f"leak_{leak.door}", leak.scope, {"other": leak.other, "text": _short(leak.line)})
 
@@ -179,9 +184,8 @@ def _short(text: str) -> str:
     return words if len(words) <= _SHOWN else f"{words[:_SHOWN].rstrip()} …"
 
 
-def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the family to the command line."""
-    parser = commands.add_parser("doctor", help="look whether all is well, and say what to do if not")
+def add_to(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the family."""
     parser.add_argument(
         "what", nargs="?", choices=["memory"], metavar="memory", help="look at what is remembered, line by line"
     )
@@ -190,13 +194,6 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(args: argparse.Namespace) -> int:
     """Print every finding; 1 if one of them is a problem."""
-    import logging
-    from collections import Counter
-
-    from nanobot.config import secrets_of
-    from nanobot.i18n import say
-    from nanobot.ops.doctor import Verdict, examine
-    from nanobot.ops.logs import Mask
 
     logging.getLogger("nanobot").addHandler(logging.NullHandler())  # what stores would warn of, findings say
     loaded = _loaded(args)
@@ -223,19 +220,15 @@ def run(args: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
-def _loaded(args: argparse.Namespace) -> "Loaded | ConfigError":
+def _loaded(args: argparse.Namespace) -> Loaded | ConfigError:
     try:
         return loaded_of(args)
     except ConfigError as error:
         return error
 
 
-def _checks(args: argparse.Namespace, loaded: "Loaded | ConfigError", language: "Language") -> "list[Check]":
+def _checks(args: argparse.Namespace, loaded: Loaded | ConfigError, language: Language) -> list[Check]:
     """The list of all checks; whoever adds a part to nanobot adds its check here."""
-    import sys
-
-    from nanobot.ops import doctor
-    from nanobot.ops.doctor import Check
 
     home, path = home_of(args), config_path_of(args)
     workspace = workspace_of(args) if isinstance(loaded, ConfigError) else loaded.config.workspace
@@ -253,21 +246,15 @@ def _checks(args: argparse.Namespace, loaded: "Loaded | ConfigError", language: 
     ]
 
 
-def _look_at_workspace(root: "Path") -> "Iterator[Finding]":
-    from nanobot.core.prompt import Skills
-    from nanobot.ops import doctor
-    from nanobot.store.documents import CachedDocuments, read_frontmatter
-    from nanobot.store.template import template_folder
-    from nanobot.workspace import Workspace
+def _look_at_workspace(root: Path) -> Iterator[Finding]:
 
     documents = CachedDocuments()
     yield from doctor.workspace(root, template_folder(), lambda path: documents.look(path).problem or _garbled(path))
     yield from doctor.skills(Skills(Workspace(root).skills, documents, read_frontmatter).broken())
 
 
-def _garbled(path: "Path") -> str:
+def _garbled(path: Path) -> str:
     """Return the position at which a text stops being UTF-8; "" if it is UTF-8, or says that it is UTF-16."""
-    from nanobot.store.documents import is_utf16
 
     data = path.read_bytes()
     try:
@@ -277,11 +264,8 @@ def _garbled(path: "Path") -> str:
     return ""
 
 
-def _look_at_config(args: argparse.Namespace, path: "Path", loaded: "Loaded | ConfigError") -> "Iterator[Finding]":
+def _look_at_config(args: argparse.Namespace, path: Path, loaded: Loaded | ConfigError) -> Iterator[Finding]:
     from nanobot.channels.registry import BUILT_IN
-    from nanobot.config.describing import literal_secrets, unset_variables
-    from nanobot.ops import doctor
-    from nanobot.ops.doctor import ok, problem, warning
 
     if isinstance(loaded, ConfigError):
         yield problem("doctor.config_broken", error=loaded)
@@ -306,10 +290,8 @@ def _look_at_config(args: argparse.Namespace, path: "Path", loaded: "Loaded | Co
             yield warning("doctor.config_plain_http", preset=name, host=host)
 
 
-def _look_at_allowed(entries: "Sequence[str]") -> "Iterator[Finding]":
+def _look_at_allowed(entries: Sequence[str]) -> Iterator[Finding]:
     """Commands that the list names in vain."""
-    from nanobot.ops.doctor import problem, warning
-    from nanobot.tools.shell import AllowList
 
     try:
         asked = AllowList(entries).asked_anyway
@@ -320,9 +302,7 @@ def _look_at_allowed(entries: "Sequence[str]") -> "Iterator[Finding]":
             yield warning("doctor.config_asked", entries=", ".join(asked), count=len(asked))
 
 
-def _look_at_idle_keys(loaded: "Loaded") -> "Iterator[Finding]":
-    from nanobot.config.describing import idle_keys
-    from nanobot.ops.doctor import warning
+def _look_at_idle_keys(loaded: Loaded) -> Iterator[Finding]:
 
     if keys := idle_keys(loaded):
         yield warning("doctor.config_idle", keys=", ".join(keys), count=len(keys))
@@ -330,9 +310,7 @@ def _look_at_idle_keys(loaded: "Loaded") -> "Iterator[Finding]":
         yield warning("doctor.config_no_limits")
 
 
-def _reads_key_in_plain_text(preset: "ModelPreset") -> str | None:
-    from ipaddress import ip_address
-    from urllib.parse import urlsplit
+def _reads_key_in_plain_text(preset: ModelPreset) -> str | None:
 
     address = urlsplit(preset.base_url or "")
     host = address.hostname or ""
@@ -344,17 +322,12 @@ def _reads_key_in_plain_text(preset: "ModelPreset") -> str | None:
         return host
 
 
-def _look_at_sessions(workspace: "Path") -> "Iterator[Finding]":
-    import asyncio
-
-    from nanobot.ops import doctor
-    from nanobot.sessions.store import SessionManager
-    from nanobot.workspace import Workspace
+def _look_at_sessions(workspace: Path) -> Iterator[Finding]:
 
     space = Workspace(workspace)
     store = SessionManager(space)
 
-    async def rows() -> "Sequence[SessionInfo]":
+    async def rows() -> Sequence[SessionInfo]:
         for row in await store.list():
             await store.messages(row.key)  # a bad line is met by reading
         return await store.list()
@@ -362,15 +335,9 @@ def _look_at_sessions(workspace: "Path") -> "Iterator[Finding]":
     yield from doctor.sessions(space.sessions, asyncio.run(rows()))
 
 
-def _look_at_memory(workspace: "Path", language: "Language") -> "Iterator[Finding]":
-    import asyncio
+def _look_at_memory(workspace: Path, language: Language) -> Iterator[Finding]:
 
     from nanobot.app.health import look_at_upkeep
-    from nanobot.authority import Scope
-    from nanobot.memory.episodes.retries import cause
-    from nanobot.ops import doctor
-    from nanobot.ops.doctor import warning
-    from nanobot.workspace import Workspace
 
     space = Workspace(workspace)
     if space.root.is_dir():  # else the check of the workspace says what there is to say
@@ -387,10 +354,7 @@ def _look_at_memory(workspace: "Path", language: "Language") -> "Iterator[Findin
         yield from doctor.memory_upkeep(seen.bad_lines, space.history, seen.dream, is_forgetting=seen.is_forgetting)
 
 
-def _look_at_model(args: argparse.Namespace, loaded: "Loaded | ConfigError") -> "Iterator[Finding]":
-    from dataclasses import replace
-
-    from nanobot.ops.doctor import Verdict, warning
+def _look_at_model(args: argparse.Namespace, loaded: Loaded | ConfigError) -> Iterator[Finding]:
 
     if isinstance(loaded, ConfigError):
         yield warning("doctor.later")
@@ -401,23 +365,17 @@ def _look_at_model(args: argparse.Namespace, loaded: "Loaded | ConfigError") -> 
             yield replace(finding, verdict=Verdict.WARNING) if spare else finding
 
 
-def _in_use(args: argparse.Namespace, loaded: "Loaded") -> "dict[str, ModelPreset]":
+def _in_use(args: argparse.Namespace, loaded: Loaded) -> dict[str, ModelPreset]:
     """The preset that is asked first, and the fallbacks."""
-    from nanobot.config import chosen, presets
 
     home = home_of(args)
     known = presets(loaded.config, home)
     return {name: known[name] for name in (chosen(loaded.config, home), *loaded.config.fallbacks)}
 
 
-def _look_at_preset(preset: "ModelPreset") -> "Iterable[Finding]":
-    from pathlib import Path
+def _look_at_preset(preset: ModelPreset) -> Iterable[Finding]:
 
-    from nanobot.config import EMBEDDED
-    from nanobot.config.presets import why_unasked
     from nanobot.models.endpoint import Endpoint
-    from nanobot.ops import doctor_models
-    from nanobot.ops.doctor import problem
 
     if unset := why_unasked(preset):
         return [problem("doctor.model_key_unset", error=unset)]
@@ -427,6 +385,5 @@ def _look_at_preset(preset: "ModelPreset") -> "Iterable[Finding]":
             preset.base_url, preset.model, preset.api_key, preset.extra_headers, way.is_local, way.proxy_variable
         )
         return doctor_models.endpoint(at)
-    from nanobot.models.local import try_weights
 
     return doctor_models.engine(None if preset.gguf in (None, EMBEDDED) else Path(preset.gguf), try_weights)

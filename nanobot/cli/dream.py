@@ -1,26 +1,30 @@
 """`nanobot dream`: go through what was said lately, now; and what came of it before."""
 
 import argparse
+import asyncio
 from functools import partial
-from typing import TYPE_CHECKING
 
+import msgspec
+
+from nanobot import __version__
 from nanobot.cli.memory import add_history
 from nanobot.cli.settings import config_of, home_of, language_here
 from nanobot.cli.telling import tell
+from nanobot.commands.memory import dream_at_shell
+from nanobot.config import Config
+from nanobot.core.commands import CommandAnswer
+from nanobot.ops.control import ask
+from nanobot.ops.socket import NoGatewayError
+from nanobot.store.lock import InUseError
+from nanobot.workspace import Workspace
 
-if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
-    from nanobot.config import Config
-    from nanobot.core.commands import CommandAnswer
 
-
-def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the family to the command line."""
-    parser = commands.add_parser(
-        "dream",
-        help="turn what was said lately into memory, now",
-        description="Go through what was said since the last time, and change what is remembered. The bot does it "
+def add_to(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the family."""
+    parser.description = (
+        "Go through what was said since the last time, and change what is remembered. The bot does it "
         "by itself while it runs (memory.dream.every in the configuration). log, restore and undo "
-        "are as in `nanobot memory`.",
+        "are as in `nanobot memory`."
     )
     actions = parser.add_subparsers(title="commands", metavar="COMMAND")
     running = actions.add_parser("run", help="do it now; the same as `nanobot dream`")
@@ -31,7 +35,6 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(args: argparse.Namespace) -> int:
     """Dream, and print what changed; 1 if it did not work."""
-    import asyncio
 
     config = config_of(args)
     answer = asyncio.run(_dream(config, args))
@@ -39,23 +42,14 @@ def run(args: argparse.Namespace) -> int:
     return 1 if answer.failed else 0
 
 
-async def _dream(config: "Config", args: argparse.Namespace) -> "CommandAnswer":
+async def _dream(config: Config, args: argparse.Namespace) -> CommandAnswer:
     """Have the running gateway do it, or do it here if none runs. Raises WorkspaceError if neither works."""
-    import msgspec
-
-    from nanobot import __version__
-    from nanobot.core.commands import CommandAnswer
-    from nanobot.ops.control import ask
-    from nanobot.ops.socket import NoGatewayError
-    from nanobot.workspace import Workspace
 
     language = language_here(config.language)
     try:
         told = await ask(Workspace(config.workspace), __version__, "dream", [language], partial(tell, failed=True))
     except NoGatewayError:
         from nanobot.app.bot import alone
-        from nanobot.commands.memory import dream_at_shell
-        from nanobot.store.lock import InUseError
 
         try:
             async with alone(config, home_of(args), language, partial(tell, failed=True)) as bot:

@@ -1,30 +1,27 @@
 """`nanobot gateway`: the bot on Telegram and Discord, and for every `nanobot chat`."""
 
 import argparse
+import asyncio
 import signal
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from nanobot.cli.settings import config_path_of, home_of, language_here, loaded_of, starting_words
 from nanobot.cli.telling import tell
+from nanobot.config import Config
 from nanobot.errors import ConfigError, WorkspaceError
-
-if TYPE_CHECKING:  # imported when they are needed: `nanobot --help` does without
-    from nanobot.config import Config
-    from nanobot.i18n import Language
-    from nanobot.workspace import Home
+from nanobot.i18n import Language
+from nanobot.store.lock import InUseError
+from nanobot.workspace import Home
 
 _BY_SIGNAL = 128  # and its number, as shells have it
 
 
-def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the family to the command line."""
-    parser = commands.add_parser(
-        "gateway",
-        help="serve Telegram and Discord until told to stop",
-        description="Serve the chat platforms that are configured. SIGTERM or Ctrl-C lets what runs finish "
+def add_to(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the family."""
+    parser.description = (
+        "Serve the chat platforms that are configured. SIGTERM or Ctrl-C lets what runs finish "
         "(gateway.drain), a second one ends at once. Meanwhile `nanobot chat` joins the same bot. Exit codes: "
-        "0 told to stop, 1 it could not go on, 2 a mistake in the configuration, 130 or 143 told to stop at once.",
+        "0 told to stop, 1 it could not go on, 2 a mistake in the configuration, 130 or 143 told to stop at once."
     )
     parser.set_defaults(func=run)
 
@@ -41,18 +38,15 @@ def run(args: argparse.Namespace) -> int:
             "@BotFather, then write\n\n  telegram:\n    token: <what BotFather gave you>\n\n(docs/deploy.md goes "
             "through it, for Discord, too.) To talk right here, run: nanobot chat"
         )
-    import asyncio
 
     for line in starting_words(args, loaded):
         _tell(line)
     return asyncio.run(_serve(config, home_of(args), language_here(config.language)))
 
 
-async def _serve(config: "Config", home: "Home", language: "Language") -> int:
-    import asyncio
+async def _serve(config: Config, home: Home, language: Language) -> int:
 
     from nanobot.app.gateway import EndRequest, serve
-    from nanobot.store.lock import InUseError
 
     ending, loop, received = EndRequest(), asyncio.get_running_loop(), list[int]()
 

@@ -1,25 +1,33 @@
 """`nanobot memory`: what is remembered and why, taking changes back, and forgetting."""
 
 import argparse
+import asyncio
+import json
+import shlex
 import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from nanobot import __version__
 from nanobot.cli.settings import config_of, home_of, language_here
 from nanobot.cli.telling import tell
+from nanobot.commands.forget import EVERY_SCOPE, ForgetAnswer, forget_at_shell
+from nanobot.commands.memory_shell import ShellAnswer
+from nanobot.config import Config
+from nanobot.errors import DiskFullError
+from nanobot.i18n import Language, say
+from nanobot.i18n.consent import consent
+from nanobot.ops.control import ask
+from nanobot.ops.socket import NoGatewayError
+from nanobot.store.lock import InUseError
+from nanobot.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-    from contextlib import AbstractAsyncContextManager
-
-    from nanobot.commands.forget import ForgetAnswer
-    from nanobot.config import Config
-    from nanobot.i18n import Language
-
     Do = Callable[[Sequence[str]], Awaitable[ForgetAnswer]]
-    from collections.abc import Sequence
-
-    from nanobot.commands.memory_shell import ShellAnswer
 
 
 # `nanobot memory forget`: show what would go, ask, and erase it everywhere.
@@ -46,15 +54,13 @@ def add_forget(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -
 
 def run_forget(args: argparse.Namespace) -> int:
     """Show, ask, erase; 1 if nothing was erased, or not all."""
-    import asyncio
 
     config = config_of(args)
     words = ["show", *(f'"{word}"' if " " in word and len(args.words) > 1 else word for word in args.words)]
     return asyncio.run(_run(config, args, words))
 
 
-async def _run(config: "Config", args: argparse.Namespace, words: "Sequence[str]") -> int:
-    from nanobot.commands.forget import EVERY_SCOPE
+async def _run(config: Config, args: argparse.Namespace, words: Sequence[str]) -> int:
 
     language, scope = language_here(config.language), args.scope or EVERY_SCOPE
     async with _opened(config, args) as do:
@@ -71,10 +77,8 @@ async def _run(config: "Config", args: argparse.Namespace, words: "Sequence[str]
     return 1 if done.failed else 0
 
 
-def _refused(args: argparse.Namespace, asked: "ForgetAnswer", language: "Language") -> str:
+def _refused(args: argparse.Namespace, asked: ForgetAnswer, language: Language) -> str:
     """Ask, or take what a program answers; what to say if nobody agrees, "" if somebody does."""
-    from nanobot.i18n import say
-    from nanobot.i18n.consent import consent
 
     if sys.stdin is not None and sys.stdin.isatty():
         question = say("forget.shell_number" if asked.number else "forget.shell_ask", language, number=asked.number)
@@ -86,33 +90,21 @@ def _refused(args: argparse.Namespace, asked: "ForgetAnswer", language: "Languag
 
 
 def _without_asking(args: argparse.Namespace) -> str:
-    import shlex
 
     given = ("workspace", "config", "scope")
     options = [part for name in given if (value := getattr(args, name)) for part in (f"--{name}", str(value))]
     return shlex.join(["nanobot", "memory", "forget", "--yes", *options, *args.words])
 
 
-def _opened(config: "Config", args: argparse.Namespace) -> "AbstractAsyncContextManager[Do]":
+def _opened(config: Config, args: argparse.Namespace) -> "AbstractAsyncContextManager[Do]":
     """The gateway that runs, or this process alone. Raises WorkspaceError if neither works."""
-    from contextlib import asynccontextmanager
 
-    import msgspec
-
-    from nanobot import __version__
-    from nanobot.commands.forget import ForgetAnswer
-    from nanobot.ops.control import ask
-    from nanobot.ops.socket import NoGatewayError
-    from nanobot.workspace import Workspace
-
-    async def by_gateway(words: "Sequence[str]") -> ForgetAnswer:
+    async def by_gateway(words: Sequence[str]) -> ForgetAnswer:
         return msgspec.convert(await ask(Workspace(config.workspace), __version__, "forget", words), ForgetAnswer)
 
     @asynccontextmanager
     async def opened() -> "AsyncIterator[Do]":
         from nanobot.app.bot import alone
-        from nanobot.commands.forget import forget_at_shell
-        from nanobot.store.lock import InUseError
 
         try:
             await ask(Workspace(config.workspace), __version__, "ready")
@@ -136,13 +128,9 @@ def _opened(config: "Config", args: argparse.Namespace) -> "AbstractAsyncContext
 _READING = ("show", "why", "log")
 
 
-def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the family to the command line."""
-    parser = commands.add_parser(
-        "memory",
-        help="show what is remembered and why, and take changes back",
-        description="What the bot remembers: the files, where each line comes from, every change, and going back.",
-    )
+def add_to(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the family."""
+    parser.description = "What the bot remembers: the files, where each line comes from, every change, and going back."
     actions = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     showing = actions.add_parser("show", help="print what is remembered, or all of one file")
@@ -179,8 +167,6 @@ def _finish(parser: argparse.ArgumentParser, action: str, family: str = "memory"
 
 def run(args: argparse.Namespace) -> int:
     """Do it, and print what came of it; 1 if it could not be done."""
-    import asyncio
-    import json
 
     config = config_of(args)
     words = [args.words] if isinstance(args.words, str) else args.words or []
@@ -195,15 +181,8 @@ def run(args: argparse.Namespace) -> int:
     return 1 if answer.failed else 0
 
 
-async def _ask(config: "Config", args: argparse.Namespace, words: "Sequence[str]") -> "ShellAnswer":
+async def _ask(config: Config, args: argparse.Namespace, words: Sequence[str]) -> ShellAnswer:
     """Have the running gateway do it, or do it here if none runs. Raises WorkspaceError if neither works."""
-    import msgspec
-
-    from nanobot import __version__
-    from nanobot.commands.memory_shell import ShellAnswer
-    from nanobot.ops.control import ask
-    from nanobot.ops.socket import NoGatewayError
-    from nanobot.workspace import Workspace
 
     try:
         told = await ask(Workspace(config.workspace), __version__, "memory", words)
@@ -212,11 +191,9 @@ async def _ask(config: "Config", args: argparse.Namespace, words: "Sequence[str]
     return msgspec.convert(told, ShellAnswer)
 
 
-async def _here(config: "Config", args: argparse.Namespace, words: "Sequence[str]") -> "ShellAnswer":
+async def _here(config: Config, args: argparse.Namespace, words: Sequence[str]) -> ShellAnswer:
     """Do it alone or, if it only reads, beside another process. Raises WorkspaceError if neither works."""
     from nanobot.app.bot import alone, beside
-    from nanobot.errors import DiskFullError
-    from nanobot.store.lock import InUseError
 
     try:
         async with alone(config, home_of(args), language_here(config.language), partial(tell, failed=True)) as bot:

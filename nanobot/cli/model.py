@@ -5,25 +5,25 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nanobot.cli.settings import agreed, config_of, home_of, language_here
-from nanobot.errors import NanobotError
+from nanobot.config import EMBEDDED, Config, ModelPreset, chosen, presets, use_model
+from nanobot.errors import LLMError, NanobotError, WeightsError
+from nanobot.i18n import Language, say
+from nanobot.models.local import embedded_weights, try_weights
+from nanobot.workspace import Home
 
 if TYPE_CHECKING:  # HTTP is not needed for `nanobot --help`
-    from pathlib import Path
-
-    from nanobot.config import Config, ModelPreset
-    from nanobot.i18n import Language
     from nanobot.models.pull import Report
-    from nanobot.workspace import Home
 
 DECLINED = 1
 
 
-def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the family to the command line."""
-    parser = commands.add_parser("model", help="list the models, fetch one, choose one")
+def add_to(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the family."""
     actions = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     actions.add_parser("list", help="print all models that can be chosen").set_defaults(func=list_all)
@@ -42,8 +42,6 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def list_all(args: argparse.Namespace) -> int:
     """The one in use is marked with a star."""
-    from nanobot.config import chosen, presets
-    from nanobot.i18n import say
     from nanobot.models.pull import CATALOGUE
 
     config, home = config_of(args), home_of(args)
@@ -60,9 +58,7 @@ def list_all(args: argparse.Namespace) -> int:
 
 def pull(args: argparse.Namespace) -> int:
     """Fetch a file into the home, where it is a model to choose by its name."""
-    from dataclasses import replace
 
-    from nanobot.i18n import say
     from nanobot.models.pull import connect, fetch, look
 
     config, home = config_of(args), home_of(args)
@@ -90,7 +86,6 @@ def pull(args: argparse.Namespace) -> int:
 
 def use(args: argparse.Namespace) -> int:
     """Choose the model that answers where no other was chosen for the conversation."""
-    from nanobot.config import presets
 
     config, home = config_of(args), home_of(args)
     known = presets(config, home)
@@ -99,11 +94,8 @@ def use(args: argparse.Namespace) -> int:
     return _choose(config, home, args.name)
 
 
-def _choose_if_it_loads(config: "Config", home: "Home", name: str) -> int:
+def _choose_if_it_loads(config: Config, home: Home, name: str) -> int:
     """Load the model once before it is to answer; else the one in use stays."""
-    from nanobot.errors import LLMError, WeightsError
-    from nanobot.i18n import say
-    from nanobot.models.local import try_weights
 
     language = language_here(config.language)
     try:
@@ -117,9 +109,7 @@ def _choose_if_it_loads(config: "Config", home: "Home", name: str) -> int:
     return _choose(config, home, name)
 
 
-def _choose(config: "Config", home: "Home", name: str) -> int:
-    from nanobot.config import use_model
-    from nanobot.i18n import say
+def _choose(config: Config, home: Home, name: str) -> int:
 
     language = language_here(config.language)
     if config.model not in (None, name):
@@ -130,12 +120,8 @@ def _choose(config: "Config", home: "Home", name: str) -> int:
     return 0
 
 
-def _described(preset: "ModelPreset", language: "Language") -> str:
-    from pathlib import Path
+def _described(preset: ModelPreset, language: Language) -> str:
 
-    from nanobot.config import EMBEDDED
-    from nanobot.i18n import say
-    from nanobot.models.local import embedded_weights
     from nanobot.models.pull import in_words
 
     if preset.gguf is None:
@@ -147,9 +133,8 @@ def _described(preset: "ModelPreset", language: "Language") -> str:
     return f"{in_words(path.stat().st_size)}, {path}" if is_there else say("shell.model_missing", language, path=path)
 
 
-def _source(args: argparse.Namespace, config: "Config") -> tuple[str, str]:
+def _source(args: argparse.Namespace, config: Config) -> tuple[str, str]:
     """Return the name of the model, and its place."""
-    from nanobot.config import EMBEDDED
     from nanobot.models.pull import CATALOGUE, is_name, name_in
 
     url = CATALOGUE.get(args.source, args.source)
@@ -165,8 +150,7 @@ def _source(args: argparse.Namespace, config: "Config") -> tuple[str, str]:
     return name, url
 
 
-def _may_fetch(name: str, size: int | None, target: "Path", language: "Language") -> bool:
-    from nanobot.i18n import say
+def _may_fetch(name: str, size: int | None, target: Path, language: Language) -> bool:
     from nanobot.models.pull import in_words
 
     if not sys.stdin.isatty():

@@ -1,28 +1,35 @@
 """`nanobot pair`: who may talk to the bot on chat platforms."""
 
 import argparse
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Sequence
+from contextlib import nullcontext
+from zoneinfo import ZoneInfo
 
+import msgspec
+
+from nanobot import __version__
 from nanobot.cli.settings import config_of, language_here
 from nanobot.cli.telling import tell
-
-if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
-    from collections.abc import Sequence
-
-    from nanobot.config import Config
-    from nanobot.core.commands import CommandAnswer
-    from nanobot.i18n import Language
+from nanobot.commands.admin import PairingRequester
+from nanobot.config import Config
+from nanobot.core.commands import CommandAnswer
+from nanobot.i18n import Language
+from nanobot.ops.control import ask
+from nanobot.ops.socket import NoGatewayError
+from nanobot.people.people import MACHINE
+from nanobot.schedule.scheduler import SystemClock
+from nanobot.store.lock import InUseError, WorkspaceLock
+from nanobot.workspace import Workspace
 
 _READING = ("list", "groups")
 
 
-def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the family to the command line."""
-    parser = commands.add_parser(
-        "pair",
-        help="let people and groups in, or show them out",
-        description="Whoever writes to the bot alone and is not known gets a code. Approving it lets them in; the "
-        "first one that is approved, here on the machine, is the owner.",
+def add_to(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the family."""
+    parser.description = (
+        "Whoever writes to the bot alone and is not known gets a code. Approving it lets them in; the "
+        "first one that is approved, here on the machine, is the owner."
     )
     actions = parser.add_subparsers(title="commands", metavar="COMMAND")
 
@@ -53,9 +60,6 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(args: argparse.Namespace) -> int:
     """Do it, and print what came of it; 1 if it could not be done."""
-    import asyncio
-
-    from nanobot.ops.socket import NoGatewayError
 
     config = config_of(args)
     language = language_here(config.language)
@@ -67,31 +71,17 @@ def run(args: argparse.Namespace) -> int:
     return 1 if answer.failed else 0
 
 
-async def _by_gateway(config: "Config", words: "Sequence[str]", language: "Language") -> "CommandAnswer":
+async def _by_gateway(config: Config, words: Sequence[str], language: Language) -> CommandAnswer:
     """Have the running gateway do it. Raises NoGatewayError if none runs, WorkspaceError if it does not answer."""
-    import msgspec
-
-    from nanobot import __version__
-    from nanobot.core.commands import CommandAnswer
-    from nanobot.ops.control import ask
-    from nanobot.workspace import Workspace
 
     told = await ask(Workspace(config.workspace), __version__, "pair", [language, *words])
     return msgspec.convert(told, CommandAnswer)
 
 
-def _here(config: "Config", words: "Sequence[str]", language: "Language") -> "CommandAnswer":
+def _here(config: Config, words: Sequence[str], language: Language) -> CommandAnswer:
     """Do it without a gateway. Raises WorkspaceError if another process has the workspace; to look, it may have it."""
-    import asyncio
-    from contextlib import nullcontext
-    from zoneinfo import ZoneInfo
 
     from nanobot.app.context import build_people, pairing_without_gateway
-    from nanobot.commands.admin import PairingRequester
-    from nanobot.people.people import MACHINE
-    from nanobot.schedule.scheduler import SystemClock
-    from nanobot.store.lock import InUseError, WorkspaceLock
-    from nanobot.workspace import Workspace
 
     workspace = Workspace(config.workspace)
     clock = SystemClock(ZoneInfo(config.timezone) if config.timezone else None)

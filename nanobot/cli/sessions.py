@@ -1,25 +1,33 @@
 """`nanobot sessions`: list, show, search, export and delete conversations."""
 
 import argparse
-from typing import TYPE_CHECKING
+import asyncio
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
 
 from nanobot.cli.settings import agreed, config_of, language_here
-
-if TYPE_CHECKING:  # reading sessions is not needed for `nanobot --help`
-    from collections.abc import Iterable, Sequence
-
-    from nanobot.i18n import Language
-    from nanobot.transcript import Message, SessionInfo
-    from nanobot.workspace import Workspace
+from nanobot.commands.session import Speakers, around, as_markdown, as_text, day_and_time
+from nanobot.errors import StoreError
+from nanobot.i18n import Language, say
+from nanobot.sessions import lines
+from nanobot.sessions.store import SessionFiles, SessionManager
+from nanobot.store.lock import WorkspaceLock
+from nanobot.store.private import utf8, write_private
+from nanobot.store.state import StoredSessionModels
+from nanobot.transcript import Message, SessionInfo
+from nanobot.workspace import Workspace
 
 NOTHING_FOUND = 1
 
 _WIDEST = 40  # characters of the column of names; a longer name moves only its own row
 
 
-def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the family to the command line."""
-    parser = commands.add_parser("sessions", help="list, show, search, export and delete conversations")
+def add_to(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the family."""
     actions = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     listing = actions.add_parser("list", help="print all conversations, the latest first")
@@ -54,8 +62,6 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def list_all(args: argparse.Namespace) -> int:
-    from nanobot.commands.session import day_and_time
-    from nanobot.i18n import say
 
     infos, language = _infos(_workspace(args)), _language(args)
     if args.json:
@@ -71,8 +77,6 @@ def list_all(args: argparse.Namespace) -> int:
 
 def show(args: argparse.Namespace) -> int:
     from nanobot.channels.terminal.markdown import printable
-    from nanobot.commands.session import as_text
-    from nanobot.sessions import lines
 
     workspace = _workspace(args)
     messages = _messages(workspace, _meant(workspace, args.key, bare=True))
@@ -87,8 +91,6 @@ def show(args: argparse.Namespace) -> int:
 def search(args: argparse.Namespace) -> int:
     """Print every message that holds all the words; 1 if none does."""
     from nanobot.channels.terminal.markdown import printable
-    from nanobot.commands.session import Speakers, around, day_and_time
-    from nanobot.i18n import say
 
     workspace, words = _workspace(args), _words(args.words)
     language: Language = "en" if args.json else _language(args)  # programs need not know who reads
@@ -112,21 +114,14 @@ def search(args: argparse.Namespace) -> int:
     return 0 if found else NOTHING_FOUND
 
 
-def _words(typed: "Sequence[str]") -> "Sequence[str]":
+def _words(typed: Sequence[str]) -> Sequence[str]:
     """Return the search terms: words, and phrases in double quotes."""
-    import re
 
     found = [phrase or word for phrase, word in re.findall(r'"([^"]*[^"\s][^"]*)"|(\S+)', " ".join(typed).casefold())]
     return found or [" ".join(typed).casefold()]
 
 
 def export(args: argparse.Namespace) -> int:
-    import sys
-    from pathlib import Path
-
-    from nanobot.errors import StoreError
-    from nanobot.i18n import say
-    from nanobot.store.private import write_private
 
     workspace = _workspace(args)
     data = _exported(workspace, _meant(workspace, args.key, bare=True), args.format, _language(args))
@@ -143,12 +138,6 @@ def export(args: argparse.Namespace) -> int:
 
 
 def delete(args: argparse.Namespace) -> int:
-    import asyncio
-    import sys
-
-    from nanobot.errors import StoreError
-    from nanobot.i18n import say
-    from nanobot.store.lock import WorkspaceLock
 
     workspace, language = _workspace(args), _language(args)
     key = _meant(workspace, args.key, bare=False)  # what is gone is gone: it must be named in full
@@ -165,18 +154,13 @@ def delete(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _delete(workspace: "Workspace", key: str) -> None:
-    from nanobot.sessions.store import SessionManager
-    from nanobot.store.state import StoredSessionModels
+async def _delete(workspace: Workspace, key: str) -> None:
 
     await SessionManager(workspace).delete(key)
     await StoredSessionModels(workspace).set(key, None)
 
 
-def _exported(workspace: "Workspace", key: str, form: str, language: "Language") -> bytes:
-    from nanobot.commands.session import as_markdown
-    from nanobot.sessions.store import SessionFiles
-    from nanobot.store.private import utf8
+def _exported(workspace: Workspace, key: str, form: str, language: Language) -> bytes:
 
     messages = _messages(workspace, key)
     if form == "markdown":
@@ -184,39 +168,30 @@ def _exported(workspace: "Workspace", key: str, form: str, language: "Language")
     return SessionFiles(workspace).path(key).read_bytes()  # as it is, marks and all
 
 
-def _workspace(args: argparse.Namespace) -> "Workspace":
-    from nanobot.workspace import Workspace
+def _workspace(args: argparse.Namespace) -> Workspace:
 
     return Workspace(config_of(args).workspace)
 
 
-def _language(args: argparse.Namespace) -> "Language":
+def _language(args: argparse.Namespace) -> Language:
     return language_here(config_of(args).language)
 
 
-def _infos(workspace: "Workspace") -> "Sequence[SessionInfo]":
-    import asyncio
-
-    from nanobot.sessions.store import SessionManager
+def _infos(workspace: Workspace) -> Sequence[SessionInfo]:
 
     return asyncio.run(SessionManager(workspace).list())
 
 
-def _messages(workspace: "Workspace", key: str) -> "Sequence[Message]":
-    import asyncio
-
-    from nanobot.sessions.store import SessionManager
+def _messages(workspace: Workspace, key: str) -> Sequence[Message]:
 
     return asyncio.run(SessionManager(workspace).messages(key))
 
 
-def _meant(workspace: "Workspace", typed: str, *, bare: bool) -> str:
+def _meant(workspace: Workspace, typed: str, *, bare: bool) -> str:
     """The key of the session that a person named. Raises StoreError if it is not exactly one.
 
     That is its key, the name that `list` prints, or, if `bare`, that without its channel.
     """
-    from nanobot.errors import StoreError
-    from nanobot.sessions.store import SessionFiles
 
     if SessionFiles(workspace).path(typed).is_file():
         return typed
@@ -229,8 +204,7 @@ def _meant(workspace: "Workspace", typed: str, *, bare: bool) -> str:
     return fits[0]
 
 
-def _unknown(typed: str, known: "Sequence[str]") -> str:
-    from difflib import get_close_matches
+def _unknown(typed: str, known: Sequence[str]) -> str:
 
     names = [_shown(key) for key in known]
     near = dict.fromkeys([*(name for name in names if typed in name), *get_close_matches(typed, names)])
@@ -249,8 +223,7 @@ def _size(count: int) -> str:
     return f"{count:,} B" if count < 10_000 else f"{count / 1000:,.0f} kB"
 
 
-def _print_json(rows: "Iterable[dict[str, object]]") -> None:
-    import json
+def _print_json(rows: Iterable[dict[str, object]]) -> None:
 
     for row in rows:
         print(json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace").decode())

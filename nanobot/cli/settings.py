@@ -6,15 +6,15 @@ from argparse import Namespace
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from nanobot.config import Config, Loaded, read
+from nanobot.config.describing import idle_keys
+from nanobot.config.values import zone_mistake
 from nanobot.errors import ConfigError, NanobotError
-from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, Home
-
-if TYPE_CHECKING:  # reading the configuration is not free, and `nanobot --help` does without
-    from nanobot.config import Config, Loaded
-    from nanobot.i18n import Language
-    from nanobot.ops.doctor import Finding
+from nanobot.i18n import Language, say
+from nanobot.i18n.consent import consent
+from nanobot.ops.doctor import Finding, warning
+from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, Home, make_private
 
 
 def home_of(args: Namespace) -> Home:
@@ -22,14 +22,13 @@ def home_of(args: Namespace) -> Home:
     return Home(_absolute(os.environ.get("NANOBOT_HOME") or "~/.nanobot"))
 
 
-def config_of(args: Namespace) -> "Config":
+def config_of(args: Namespace) -> Config:
     """The configuration that a command runs with. Raises ConfigError."""
     return loaded_of(args).config
 
 
-def loaded_of(args: Namespace) -> "Loaded":
+def loaded_of(args: Namespace) -> Loaded:
     """The same, with what it was read from."""
-    from nanobot.config import read
 
     return read(home_of(args), _path(args.config), _path(args.workspace), os.environ)
 
@@ -44,7 +43,7 @@ def workspace_of(args: Namespace) -> Path:
     return _path(args.workspace) or home_of(args).workspace
 
 
-def language_here(configured: str) -> "Language":
+def language_here(configured: str) -> Language:
     """The language in which a command answers: as configured (`language`), or that of the environment if it is auto.
 
     All that commands print goes by it, but for what argparse says (`--help`) and errors (`nanobot: …`): these are
@@ -56,10 +55,8 @@ def language_here(configured: str) -> "Language":
     return "zh" if configured.startswith("zh") else "en"
 
 
-def starting_words(args: Namespace, loaded: "Loaded") -> list[str]:
+def starting_words(args: Namespace, loaded: Loaded) -> list[str]:
     """Return the notices at the start, a line each: about the configuration, and about a home that others can read."""
-    from nanobot.i18n import say
-    from nanobot.workspace import make_private
 
     home, language = home_of(args).root, language_here(loaded.config.language)
     if not home.exists() or (was_done := make_private(home)) is None:
@@ -68,10 +65,8 @@ def starting_words(args: Namespace, loaded: "Loaded") -> list[str]:
     return [*idle_words(loaded), say(sentence, language, path=home)]
 
 
-def idle_words(loaded: "Loaded") -> list[str]:
+def idle_words(loaded: Loaded) -> list[str]:
     """Return a line for each key that is set and has no effect yet, and for a TZ that has none."""
-    from nanobot.config.describing import idle_keys
-    from nanobot.i18n import say
 
     keys, language = idle_keys(loaded), language_here(loaded.config.language)
     told = [say("doctor.config_idle", language, keys=", ".join(keys), count=len(keys))] if keys else []
@@ -79,10 +74,8 @@ def idle_words(loaded: "Loaded") -> list[str]:
     return told + [say(finding.sentence, language, **finding.values) for finding in zone_findings(loaded)]
 
 
-def zone_findings(loaded: "Loaded") -> "list[Finding]":
+def zone_findings(loaded: Loaded) -> list[Finding]:
     """Return the finding that TZ is no time zone, if the time is told by it."""
-    from nanobot.config.values import zone_mistake
-    from nanobot.ops.doctor import warning
 
     variable = os.environ.get("TZ", "")
     better = "" if loaded.config.timezone else zone_mistake(variable)
@@ -91,7 +84,6 @@ def zone_findings(loaded: "Loaded") -> "list[Finding]":
 
 def agreed(question: str) -> bool:
     """Ask at the terminal; only a yes is one, in either language."""
-    from nanobot.i18n.consent import consent
 
     try:
         return consent(input(question)) is True

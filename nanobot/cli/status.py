@@ -1,30 +1,33 @@
 """`nanobot status`: how the running gateway is doing."""
 
 import argparse
+import asyncio
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
+import msgspec
+
+from nanobot import __version__
 from nanobot.cli.settings import config_of, home_of, language_here
 from nanobot.cli.telling import tell
-
-if TYPE_CHECKING:  # nothing of it is needed for `nanobot --help`
-    from collections.abc import Sequence
-    from pathlib import Path
-    from typing import Any
-
-    from nanobot.config import Config
-    from nanobot.i18n import Language
+from nanobot.commands.admin import asked_at_shell, gateway_lines
+from nanobot.config import Config
+from nanobot.i18n import Language, say
+from nanobot.ops.control import ask
+from nanobot.ops.socket import NoGatewayError
+from nanobot.ports.gateway import GatewayState
+from nanobot.workspace import Workspace
 
 NOT_WELL = 1
 
 
-def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the family to the command line."""
-    parser = commands.add_parser(
-        "status",
-        help="say how the running gateway is doing",
-        description="Ask the running gateway how it is doing, and how its memory is. Exit codes: 0 all is well, 1 a "
-        "channel is down, or no gateway runs (then you hear of its memory only).",
+def add_to(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the family."""
+    parser.description = (
+        "Ask the running gateway how it is doing, and how its memory is. Exit codes: 0 all is well, 1 a "
+        "channel is down, or no gateway runs (then you hear of its memory only)."
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="for programs")
@@ -34,12 +37,6 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(args: argparse.Namespace) -> int:
     """Print it; 1 unless all is well."""
-    import msgspec
-
-    from nanobot.commands.admin import gateway_lines
-    from nanobot.i18n import say
-    from nanobot.ops.socket import NoGatewayError
-    from nanobot.ports.gateway import GatewayState
 
     config = config_of(args)
     language = language_here(config.language)
@@ -65,28 +62,19 @@ def run(args: argparse.Namespace) -> int:
     return NOT_WELL if any(channel.is_red for channel in state.channels) else 0
 
 
-def _about_memory(config: "Config", args: argparse.Namespace, language: "Language") -> "Sequence[str]":
+def _about_memory(config: Config, args: argparse.Namespace, language: Language) -> Sequence[str]:
     """Return the state of memory, read where no gateway reports it."""
-    import asyncio
 
     from nanobot.app.bot import beside
-    from nanobot.commands.admin import asked_at_shell
 
-    async def lines() -> "Sequence[str]":
+    async def lines() -> Sequence[str]:
         async with beside(config, home_of(args)) as bot:
             return await bot.about_memory(asked_at_shell(language))
 
     return asyncio.run(lines())
 
 
-def _ask(root: "Path", words: "Sequence[str]") -> "dict[str, Any]":
-    import asyncio
-
-    import msgspec
-
-    from nanobot import __version__
-    from nanobot.ops.control import ask
-    from nanobot.workspace import Workspace
+def _ask(root: Path, words: Sequence[str]) -> dict[str, Any]:
 
     told = asyncio.run(ask(Workspace(root), __version__, "status", words))
     return msgspec.convert(told, dict[str, object])
