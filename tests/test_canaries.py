@@ -24,8 +24,8 @@ from nanobot.store.documents import CachedDocuments, read_frontmatter
 from nanobot.tools.approval import Approval
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.paths import Sandbox
+from nanobot.tools.policy import ExecPolicy, ToolPolicy
 from nanobot.tools.recall import RecallTool
-from nanobot.tools.shell import ExecPolicy
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace, folder_of
 from tests.fakes.bot import Bot
@@ -87,7 +87,7 @@ class Planted(Bot):
         self.tools = {
             tool.spec.name: tool
             for tool in builtin_tools(
-                Sandbox(workspace), approval=Approval(Person()), exec_policy=ExecPolicy(owner="allow")
+                Sandbox(workspace), policy=ToolPolicy(Approval(Person()), ExecPolicy(owner="allow"))
             )
         }
         super().__init__(root, self.llm, tools=self.tools.values(), recalls=recalls)

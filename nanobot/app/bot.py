@@ -59,8 +59,8 @@ from nanobot.i18n.languages import Languages
 from nanobot.memory.tool_changes import ToolChanges
 from nanobot.messages import Address
 from nanobot.models.local import is_installed
-from nanobot.ops.control import Handler, Tell
 from nanobot.ops.logs import Mask, hide_on_stderr
+from nanobot.ops.socket import Handler, Tell
 from nanobot.people.people import MACHINE, as_of_now
 from nanobot.ports import Tool
 from nanobot.schedule.scheduler import SystemClock
@@ -73,9 +73,9 @@ from nanobot.tools.approval import Approval
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.output import MaskedTool
 from nanobot.tools.paths import Sandbox
+from nanobot.tools.policy import ExecPolicy, PermittedTool, ToolPolicy
 from nanobot.tools.process import end_left_over
 from nanobot.tools.recall import RecallTool
-from nanobot.tools.shell import ExecPolicy
 from nanobot.tools.writing import Remembering, change_shown
 from nanobot.workspace import Home, Workspace
 
@@ -112,13 +112,13 @@ def _tools(ground: AppContext, keep: ConversationServices, questions: ApprovalQu
     rules = tools.exec
     changes = ToolChanges(memory.keeping, memory.proposals, read_frontmatter)
     approval, mask = Approval(questions), Mask(secrets_here(ground.config, os.environ))
+    policy = ToolPolicy(approval, ExecPolicy(rules.owner, rules.member, rules.allow, rules.timeout))
     if ground.people:
         ground.people.on_standing.append(approval.take_back)
     own: Sequence[Tool] = [
         *builtin_tools(
             Sandbox(ground.workspace, tools.allowed_dirs, ground.home.closed),
-            approval=approval,
-            exec_policy=ExecPolicy(owner=rules.owner, member=rules.member, allow=rules.allow, timeout=rules.timeout),
+            policy=policy,
             remembering=Remembering(
                 changes.judge, memory.shelves.written, changes.keep, changes.propose, changes.staged
             ),
@@ -128,7 +128,7 @@ def _tools(ground: AppContext, keep: ConversationServices, questions: ApprovalQu
         RecallTool(keep.memories, mask),
     ]
     every = [*plugin_tools(ground.config.plugins, [tool.spec.name for tool in own]), *own]
-    return [MaskedTool(tool, mask) for tool in every]
+    return [MaskedTool(PermittedTool(tool, policy), mask) for tool in every]
 
 
 # The slash commands, and what the same do at the shell.

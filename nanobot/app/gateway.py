@@ -28,10 +28,9 @@ from nanobot.errors import expected_in
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
 from nanobot.messages import Address, InboundMessage, OutboundMessage
-from nanobot.ops.control import Tell as TellProgress
-from nanobot.ops.control import served
 from nanobot.ops.health import Health
-from nanobot.ops.socket import SocketServer
+from nanobot.ops.socket import SocketServer, served
+from nanobot.ops.socket import Tell as TellProgress
 from nanobot.ops.supervisor import Supervisor
 from nanobot.schedule.scheduler import SystemClock
 from nanobot.sessions.media import MediaFolder

@@ -13,8 +13,7 @@ from nanobot.errors import WorkspaceError
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
 from nanobot.messages import Address, OutboundMessage
-from nanobot.ops.control import ControlError, ask
-from nanobot.ops.socket import NoGatewayError
+from nanobot.ops.socket import ControlError, NoGatewayError, ask
 from nanobot.store.lock import InUseError, Precedence, WorkspaceLock
 from nanobot.workspace import Workspace
 

@@ -25,8 +25,7 @@ from nanobot.i18n import Language, say
 from nanobot.ids import new_id
 from nanobot.memory.episodes.retries import cause
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
-from nanobot.ops.control import Tell, served
-from nanobot.ops.socket import SocketServer
+from nanobot.ops.socket import SocketServer, Tell, served
 from nanobot.ops.supervisor import Supervisor
 from nanobot.ports import Channel
 from nanobot.schedule.scheduler import SystemClock

@@ -39,11 +39,10 @@ from nanobot.memory.episodes.retries import cause
 from nanobot.memory.health import Ailment, Leak
 from nanobot.models.local import try_weights
 from nanobot.ops import doctor, doctor_models
-from nanobot.ops.control import ask
 from nanobot.ops.doctor import Check, Finding, Row, Verdict, examine, ok, problem, warning
 from nanobot.ops.doctor_models import platform
 from nanobot.ops.logs import Mask
-from nanobot.ops.socket import NoGatewayError
+from nanobot.ops.socket import NoGatewayError, ask
 from nanobot.ports.gateway import GatewayState
 from nanobot.sessions.store import SessionManager
 from nanobot.store.documents import CachedDocuments, is_utf16, read_frontmatter

@@ -13,8 +13,7 @@ from nanobot.cli.telling import tell
 from nanobot.commands.memory import dream_at_shell
 from nanobot.config import Config
 from nanobot.core.commands import CommandAnswer
-from nanobot.ops.control import ask
-from nanobot.ops.socket import NoGatewayError
+from nanobot.ops.socket import NoGatewayError, ask
 from nanobot.store.lock import InUseError
 from nanobot.workspace import Workspace
 

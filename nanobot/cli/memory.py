@@ -21,8 +21,7 @@ from nanobot.config import Config
 from nanobot.errors import DiskFullError
 from nanobot.i18n import Language, say
 from nanobot.i18n.consent import consent
-from nanobot.ops.control import ask
-from nanobot.ops.socket import NoGatewayError
+from nanobot.ops.socket import NoGatewayError, ask
 from nanobot.store.lock import InUseError
 from nanobot.workspace import Workspace
 

@@ -15,8 +15,7 @@ from nanobot.commands.admin import PairingRequester
 from nanobot.config import Config
 from nanobot.core.commands import CommandAnswer
 from nanobot.i18n import Language
-from nanobot.ops.control import ask
-from nanobot.ops.socket import NoGatewayError
+from nanobot.ops.socket import NoGatewayError, ask
 from nanobot.people.people import MACHINE
 from nanobot.schedule.scheduler import SystemClock
 from nanobot.store.lock import InUseError, WorkspaceLock

@@ -15,8 +15,7 @@ from nanobot.cli.telling import tell
 from nanobot.commands.admin import asked_at_shell, gateway_lines
 from nanobot.config import Config
 from nanobot.i18n import Language, say
-from nanobot.ops.control import ask
-from nanobot.ops.socket import NoGatewayError
+from nanobot.ops.socket import NoGatewayError, ask
 from nanobot.ports.gateway import GatewayState
 from nanobot.workspace import Workspace
 

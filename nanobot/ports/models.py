@@ -35,14 +35,32 @@ class ModelInfo:
     endpoint: str = ""
 
 
+Risk = Literal["read", "write", "steer", "outside", "run", "send", "spend"]
+"""Risk of a call of a tool.
+
+read     looks at what its caller may see
+write    changes files of its caller's own scope
+steer    changes what the bot follows
+outside  writes outside of the workspace
+run      runs a program on this machine
+send     tells somebody else, or some other service, something
+spend    costs money, or goes on by itself later
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """Description of a tool for the model; parameters is a JSON schema. Those that only read run in parallel."""
+    """Description of a tool for the model; parameters is a JSON schema. Those that only read run in parallel.
+
+    `risk` is that of every call, and the policy decides by it. None: the tool asks the policy itself, by what a call
+    touches, or is trusted with what its caller may do.
+    """
 
     name: str
     description: str
     parameters: Mapping[str, object]
     reads_only: bool = False
+    risk: Risk | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from nanobot import text as shown
 from nanobot.authority import Role, Scope
@@ -10,6 +11,9 @@ from nanobot.i18n import Language, say
 from nanobot.messages import Button
 from nanobot.ports import Asker, Caller
 from nanobot.text import escaped
+
+Rule = Literal["ask", "allow", "deny"]
+"""Rule for a kind of calls: a person is asked, or nobody needs to be, or it is forbidden."""
 
 MOST = 30_000
 """Characters that a person can be asked about."""

@@ -17,6 +17,7 @@ from typing import Literal
 from nanobot import text as shown
 from nanobot.authority import Authority, Role, Scope, may_touch
 from nanobot.errors import ToolError
+from nanobot.ports import Risk
 from nanobot.text import one_line
 from nanobot.workspace import (
     PRIVATE_FILE,
@@ -72,6 +73,11 @@ class ToolPath:
     @property
     def is_guarded(self) -> bool:
         return self.in_workspace and is_guarded(self.inside)
+
+    @property
+    def risk(self) -> Risk:
+        """Risk of writing there."""
+        return "steer" if self.is_guarded else "outside" if self.is_opened else "write"
 
     @property
     def is_note(self) -> bool:

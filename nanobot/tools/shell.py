@@ -6,9 +6,8 @@ import re
 import shlex
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 
@@ -18,9 +17,10 @@ from nanobot.errors import ConfigError, ToolError
 from nanobot.i18n import Language, say
 from nanobot.ports import Caller, ToolResult, ToolSpec
 from nanobot.tools import process, schema
-from nanobot.tools.approval import Approval, ApprovalRequest
+from nanobot.tools.approval import ApprovalRequest
 from nanobot.tools.output import Spill
 from nanobot.tools.paths import Disk, ToolPath
+from nanobot.tools.policy import ToolPolicy, is_for_owner
 from nanobot.workspace import folder_of, is_hidden, scope_of
 
 # Commands that may run without a question: words, never patterns over text that a shell would read otherwise.
@@ -182,32 +182,8 @@ def _is_closed(path: Path, folder: Path, root: Path, *, names_only: bool) -> boo
 # Running commands.
 
 
-Rule = Literal["ask", "allow", "deny"]
-
 _MAX_COMMAND = 8_000  # characters: a person has to read it
-_MAX_REFUSALS = 3
 _MOST_SHOWN = 40_000  # characters of output that a person is shown
-
-
-@dataclass(frozen=True, slots=True)
-class ExecPolicy:
-    """Policy of commands: who may run which, and for how many seconds.
-
-    `allow`: beginnings of commands that run for an owner without a question. They are no member's: what harms nobody
-    may still print what is the owners'.
-    """
-
-    owner: Rule = "ask"
-    member: Rule = "deny"
-    allow: Sequence[str] = ()
-    timeout: float = 60.0
-
-    def rule(self, authority: Authority) -> Rule:
-        """An owner who speaks in a group counts as a member there: commands reach all that is the owners'."""
-        return self.owner if self.is_for_owner(authority) else self.member
-
-    def is_for_owner(self, authority: Authority) -> bool:
-        return authority.role is Role.OWNER and authority.scope.is_owner
 
 
 class ExecArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -217,24 +193,23 @@ class ExecArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ExecTool:
     """Runs a command in the folder of whoever asks, if its list of commands or a person allows it."""
 
-    def __init__(self, policy: ExecPolicy, disk: Disk, spill: Spill, approval: Approval, records: Path) -> None:
+    def __init__(self, policy: ToolPolicy, disk: Disk, spill: Spill, records: Path) -> None:
         """`records` is the folder in which is told what runs.
 
         Raises ConfigError if the policy's list of allowed commands cannot be used.
         """
+        self._seconds = policy.commands.timeout
         self.spec = ToolSpec(
             "exec",
-            f"Run a command in the workspace and read its output. It has {policy.timeout:g} seconds and no input; "
+            f"Run a command in the workspace and read its output. It has {self._seconds:g} seconds and no input; "
             "nothing goes on in the background after it. The person may be asked first.",
             schema.parameters(ExecArguments),
         )
         self._policy = policy
-        self._allowed = AllowList(policy.allow)
+        self._allowed = AllowList(policy.commands.allow)
         self._disk = disk
         self._spill = spill
-        self._approval = approval
         self._records = records
-        self._refused: dict[str, tuple[str, int]] = {}
 
     def describe(self, arguments: Mapping[str, object], language: Language) -> str:
         return say("doing.run", language, what=text.argument(arguments, "command"))
@@ -248,7 +223,7 @@ class ExecTool:
         if place is None:
             place = ToolPath(self._disk.sandbox.root, folder_of(caller.authority.scope.name), in_workspace=True)
             await asyncio.to_thread(self._disk.make_folder, place)
-            if self._policy.is_for_owner(caller.authority):
+            if is_for_owner(caller.authority):
                 words = await asyncio.to_thread(self._allowed.words, command, place.path, place.root)
         if words is None:  # in a folder that was opened for a conversation every command is asked about
             await self._permit(command, caller)
@@ -258,7 +233,7 @@ class ExecTool:
                 words,
                 place.path,
                 process.clean(os.environ),
-                seconds=self._policy.timeout,
+                seconds=self._seconds,
                 records=self._records,
                 turn=caller.turn,
             )
@@ -272,7 +247,7 @@ class ExecTool:
     def _notes(self, finished: process.FinishedCommand) -> list[str]:
         notes = [] if finished.output.strip() else ["[no output]"]
         if finished.timed_out:
-            notes.append(f"[ended after {self._policy.timeout:g} seconds, the limit; its processes are gone]")
+            notes.append(f"[ended after {self._seconds:g} seconds, the limit; its processes are gone]")
         elif finished.code < 0:
             notes.append(f"[ended by signal {-finished.code}]")
         else:
@@ -282,31 +257,19 @@ class ExecTool:
         return notes
 
     async def _permit(self, command: str, caller: Caller) -> None:
-        """Return if the command may run. Raises ToolError if not, and after some refusals in a turn ends the matter."""
-        rule = self._policy.rule(caller.authority)
-        if rule == "allow":
-            return
-        if self._refusals(caller) >= _MAX_REFUSALS:
-            raise ToolError(
-                f"Stop: {_MAX_REFUSALS} commands were refused in this turn. Run no more of them; "
-                "go on without, and tell the person what you would have run and why."
-            )
+        """Return if the command may run. Raises ToolError if not."""
         here = caller.authority.here
         sentence, where = ("tools.may_run_here", f" in {here}") if here else ("tools.may_run", "")
-        request = ApprovalRequest(sentence, command, "sh", f"run {command}{where}", here)
-        if rule == "ask" and await self._approval.given(caller, request):
-            return
-        self._refused[caller.address.session_key] = (caller.turn, self._refusals(caller) + 1)
-        if rule == "ask":
-            raise ToolError("The person said no to this command. Do not try it another way; ask what they want.")
-        raise ToolError(f"This command may not be run here. {self._what_is_allowed(caller.authority)}")
-
-    def _refusals(self, caller: Caller) -> int:
-        turn, count = self._refused.get(caller.address.session_key, ("", 0))
-        return count if turn == caller.turn else 0
+        await self._policy.permit(
+            caller,
+            "run",
+            ApprovalRequest(sentence, command, "sh", f"run {command}{where}", here),
+            f"This command may not be run here. {self._what_is_allowed(caller.authority)}",
+            "The person said no to this command. Do not try it another way; ask what they want.",
+        )
 
     def _what_is_allowed(self, authority: Authority) -> str:
-        if not (self._allowed.entries and self._policy.is_for_owner(authority)):
+        if not (self._allowed.entries and is_for_owner(authority)):
             return "No commands are allowed; use the other tools."
         return (
             f"Allowed are commands that begin with {', '.join(map(repr, self._allowed.entries))}, in plain words: "

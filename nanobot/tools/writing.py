@@ -21,8 +21,9 @@ from nanobot.i18n import Language, say
 from nanobot.ports import Caller, Edit, Judgement, ToolResult, ToolSpec
 from nanobot.text import Text, decode, escaped, one_line
 from nanobot.tools import schema
-from nanobot.tools.approval import MOST, Approval, ApprovalRequest, ShownText
+from nanobot.tools.approval import MOST, ApprovalRequest, ShownText
 from nanobot.tools.paths import MAX_FILE, Disk, ToolPath, changed_meanwhile
+from nanobot.tools.policy import ToolPolicy
 
 # Replacing exact text, and saying why it did not match.
 
@@ -211,9 +212,9 @@ class FileDraft:
 class FileWriter:
     """Carries out drafts: asks the owner where their yes is needed, refuses what must not be remembered."""
 
-    def __init__(self, disk: Disk, approval: Approval, remembering: Remembering) -> None:
+    def __init__(self, disk: Disk, policy: ToolPolicy, remembering: Remembering) -> None:
         self.disk = disk
-        self._approval = approval
+        self._policy = policy
         self._remembering = remembering
 
     async def carry_out(self, make: Callable[[Authority, Mapping[str, Edit]], FileDraft], caller: Caller) -> ToolResult:
@@ -230,11 +231,11 @@ class FileWriter:
         judgement = await self._judged(draft, caller)
         if judgement.verdict == "refuse":
             raise ToolError(f"{place.name} was not changed: {judgement.reason}")
-        if (place.is_guarded or place.is_opened) and caller.authority.role is not Role.OWNER:
-            raise ToolError(f"Only the owner may have {place.name} changed.")
+        if self._policy.rule(caller.authority, place.risk) == "deny":
+            raise ToolError(_only_owner(place))
         if self._remembering.propose and (judgement.verdict == "propose" or place.is_in(staged)):
             return await self._propose(draft, caller, self._remembering.propose)
-        if place.is_guarded or place.is_opened:
+        if self._policy.rule(caller.authority, place.risk) == "ask":
             await self._ask(draft, caller)
         if not await self._is_kept(draft, caller):
             await asyncio.to_thread(self.disk.replace, place, draft.before, draft.after)
@@ -292,8 +293,17 @@ class FileWriter:
             grant = f"write {name}"
         count = await asyncio.to_thread(_lines_lost, draft)
         note = say("tools.all_replaced", caller.language, path=shown.code(name), count=count) if count else ""
-        if not await self._approval.given(caller, ApprovalRequest(sentence, change, "diff", grant, name, note)):
-            raise ToolError(f"The owner said no: {name} stays as it is. Do not try another way.")
+        await self._policy.permit(
+            caller,
+            draft.place.risk,
+            ApprovalRequest(sentence, change, "diff", grant, name, note),
+            _only_owner(draft.place),
+            f"The owner said no: {name} stays as it is. Do not try another way.",
+        )
+
+
+def _only_owner(place: ToolPath) -> str:
+    return f"Only the owner may have {place.name} changed."
 
 
 class WriteFile:

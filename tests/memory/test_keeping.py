@@ -23,6 +23,7 @@ from nanobot.store.state import ProposalsFile
 from nanobot.tools.approval import Approval
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.paths import Sandbox
+from nanobot.tools.policy import ToolPolicy
 from nanobot.tools.writing import Remembering
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
@@ -55,7 +56,9 @@ class Desk:
         self.person = Person()
         self._tools = {
             tool.spec.name: tool
-            for tool in builtin_tools(Sandbox(workspace), approval=Approval(self.person), remembering=remembering)
+            for tool in builtin_tools(
+                Sandbox(workspace), policy=ToolPolicy(Approval(self.person)), remembering=remembering
+            )
         }
 
     async def began(self) -> "Desk":

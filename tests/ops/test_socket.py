@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import NanobotError, StoreError, WorkspaceError
-from nanobot.ops.control import ControlError, Handler, Tell, ask, served
-from nanobot.ops.socket import NoGatewayError, SocketServer, connected
+from nanobot.ops.socket import ControlError, Handler, NoGatewayError, SocketServer, Tell, ask, connected, served
 from nanobot.workspace import Workspace
 
 VERSION = "1.0"

@@ -12,7 +12,7 @@ from nanobot.ports import Caller, ToolResult
 from nanobot.tools.approval import Approval
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.paths import Sandbox
-from nanobot.tools.shell import ExecPolicy
+from nanobot.tools.policy import ExecPolicy, ToolPolicy
 from nanobot.tools.writing import Judge, Keep, OnNote, Remembering
 from nanobot.workspace import Workspace
 
@@ -73,8 +73,7 @@ class Desk:
             tool.spec.name: tool
             for tool in builtin_tools(
                 Sandbox(Workspace(self.root), self.allowed_dirs, self.closed),
-                approval=Approval(self.person),
-                exec_policy=self.policy,
+                policy=ToolPolicy(Approval(self.person), self.policy),
                 remembering=Remembering(self.judge, self.on_note, self.keep),
             )
         }

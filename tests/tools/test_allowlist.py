@@ -8,7 +8,8 @@ import pytest
 
 from nanobot.config.tree import ExecConfig
 from nanobot.ports import Caller
-from nanobot.tools.shell import AllowList, ExecPolicy
+from nanobot.tools.policy import ExecPolicy
+from nanobot.tools.shell import AllowList
 from tests.tools.desk import ADA, IN_GROUP, OWNER, Desk, checksum
 
 THEIRS = ("sessions/telegram/7.jsonl", "people/telegram-7/USER.md", "groups/telegram--100/MEMORY.md",

@@ -14,7 +14,7 @@ from nanobot.ports import Caller, Tool
 from nanobot.tools.approval import Approval
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.paths import Sandbox
-from nanobot.tools.shell import ExecPolicy
+from nanobot.tools.policy import ExecPolicy, ToolPolicy
 from nanobot.workspace import Home, Workspace, why_not_opened
 
 
@@ -45,7 +45,7 @@ def project(tmp_path: Path) -> Path:
 
 def tools(project: Path, owner: Owner, allow: Sequence[str] = ()) -> dict[str, Tool]:
     built = builtin_tools(
-        Sandbox(Workspace(project.parent / "workspace")), approval=Approval(owner), exec_policy=ExecPolicy(allow=allow)
+        Sandbox(Workspace(project.parent / "workspace")), policy=ToolPolicy(Approval(owner), ExecPolicy(allow=allow))
     )
     return {tool.spec.name: tool for tool in built}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.tools import process
-from nanobot.tools.shell import ExecPolicy
+from nanobot.tools.policy import ExecPolicy
 from nanobot.workspace import Workspace
 from tests.tools.desk import OWNER, Desk
 

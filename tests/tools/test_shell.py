@@ -6,7 +6,7 @@ import pytest
 
 from nanobot.errors import ConfigError
 from nanobot.ports import Caller
-from nanobot.tools.shell import ExecPolicy
+from nanobot.tools.policy import ExecPolicy
 from tests.tools.desk import ADA, GUEST, IN_GROUP, OWNER, TERMINAL, Desk
 
 RESTRICTED = ExecPolicy(owner="deny", member="deny", allow=["git status", "ls", "sort", "find"])

@@ -17,7 +17,7 @@ from nanobot.tools.approval import Approval
 from nanobot.tools.builtin import builtin_tools
 from nanobot.tools.output import HIDDEN, MAX_RESULT, MaskedTool, Spill
 from nanobot.tools.paths import Disk, Sandbox
-from nanobot.tools.shell import ExecPolicy
+from nanobot.tools.policy import ExecPolicy, ToolPolicy
 from nanobot.workspace import Workspace
 from tests.tools.desk import ADA, OWNER, Desk, Person
 
@@ -130,8 +130,7 @@ async def test_what_a_command_shows_the_person_is_masked_before_it_is_cut(tmp_pa
     (tmp_path / "key").write_text(KEY)
     tools = builtin_tools(
         Sandbox(Workspace(tmp_path / "ws")),
-        approval=Approval(Person()),
-        exec_policy=ExecPolicy(owner="allow"),
+        policy=ToolPolicy(Approval(Person()), ExecPolicy(owner="allow")),
         mask=Mask([KEY]),
     )
     (run,) = (tool for tool in tools if tool.spec.name == "exec")
@@ -146,7 +145,7 @@ async def test_what_a_command_shows_the_person_is_masked_before_it_is_cut(tmp_pa
 
 async def test_a_long_line_of_a_file_is_masked_before_it_is_cut(tmp_path: Path) -> None:
     (tmp_path / "ws").mkdir()
-    built = builtin_tools(Sandbox(Workspace(tmp_path / "ws")), approval=Approval(Person()), mask=Mask([KEY]))
+    built = builtin_tools(Sandbox(Workspace(tmp_path / "ws")), policy=ToolPolicy(Approval(Person())), mask=Mask([KEY]))
     tools = {tool.spec.name: MaskedTool(tool, Mask([KEY])) for tool in built}
     for fill in (MAX_RESULT - len(KEY) // 2, 300 - 6 - len(KEY) // 2, 100):
         line = f"{'x' * fill}{KEY}{'y' * 20_000}"
@@ -166,7 +165,7 @@ async def test_a_long_line_of_a_file_is_masked_before_it_is_cut(tmp_path: Path) 
 def test_what_a_tool_is_asked_is_masked_before_it_is_cut(tmp_path: Path) -> None:
     (tmp_path / "ws").mkdir()
     for tool in builtin_tools(
-        Sandbox(Workspace(tmp_path / "ws")), approval=Approval(Person()), exec_policy=ExecPolicy(owner="allow")
+        Sandbox(Workspace(tmp_path / "ws")), policy=ToolPolicy(Approval(Person()), ExecPolicy(owner="allow"))
     ):
         masked = MaskedTool(tool, Mask([KEY]))
         for fill in range(60, 80):

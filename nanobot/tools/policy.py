@@ -1,0 +1,131 @@
+"""Policy in front of the tools: allows, asks about or denies a call by role, scope and risk."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nanobot.authority import Authority, Role
+from nanobot.errors import ToolError
+from nanobot.i18n import Language
+from nanobot.ports import Caller, Risk, Tool, ToolResult, ToolSpec
+from nanobot.tools.approval import Approval, ApprovalRequest, Rule
+
+MOST_REFUSALS = 3
+"""Calls of one risk that may be refused in a turn; after them the model is told to stop."""
+
+_RULES: Mapping[Risk, tuple[Rule, Rule]] = {  # for an owner, and for everybody else
+    "read": ("allow", "allow"),
+    "write": ("allow", "allow"),
+    "steer": ("ask", "deny"),
+    "outside": ("ask", "deny"),
+    "send": ("ask", "deny"),
+    "spend": ("ask", "deny"),
+}
+_OF_THE_PERSON: frozenset[Risk] = frozenset({"run", "send", "spend"})
+"""Risks that reach what is the owner's, wherever they speak: in a group an owner counts as a member there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecPolicy:
+    """Rules of commands: who may run which, and for how many seconds.
+
+    `allow`: beginnings of commands that run for an owner without a question. They are no member's: what harms nobody
+    may still print what is the owners'.
+    """
+
+    owner: Rule = "ask"
+    member: Rule = "deny"
+    allow: Sequence[str] = ()
+    timeout: float = 60.0
+
+
+USUAL = ExecPolicy()
+
+
+class ToolPolicy:
+    """The one place that decides what a call may do, and that asks people about it.
+
+    Whose files and memory a call reaches is the sandbox's matter: it shows everybody their own scope only.
+    """
+
+    def __init__(self, approval: Approval, commands: ExecPolicy = USUAL) -> None:
+        self._approval = approval
+        self.commands = commands
+        self._refused: dict[tuple[str, Risk], tuple[str, int]] = {}
+
+    def rule(self, authority: Authority, risk: Risk) -> Rule:
+        """Return the rule for a call of this risk on this authority."""
+        if risk in ("read", "write"):
+            return "allow"
+        if authority.role is Role.GUEST:
+            return "deny"
+        if risk == "run":
+            return self.commands.owner if is_for_owner(authority) else self.commands.member
+        of_owner, of_others = _RULES[risk]
+        is_owner = is_for_owner(authority) if risk in _OF_THE_PERSON else authority.role is Role.OWNER
+        return of_owner if is_owner else of_others
+
+    async def permit(self, caller: Caller, risk: Risk, request: ApprovalRequest, denied: str, declined: str) -> None:
+        """Return if a call may be made, after a yes where the rule demands one.
+
+        Args:
+            caller: on whose behalf.
+            risk: of this call.
+            request: the question.
+            denied: what the model is told where the rule forbids it.
+            declined: what it is told after a no.
+
+        Raises:
+            ToolError: the call may not be made; after some refusals in a turn it says to stop.
+        """
+        rule = self.rule(caller.authority, risk)
+        if rule == "allow":
+            return
+        if self._refusals(caller, risk) >= MOST_REFUSALS:
+            raise ToolError(
+                f"Stop: {MOST_REFUSALS} {'commands' if risk == 'run' else 'calls like this'} were refused in this "
+                "turn. Run no more of them; go on without, and tell the person what you would have run and why."
+            )
+        if rule == "ask" and await self._approval.given(caller, request):
+            return
+        self._refused[caller.address.session_key, risk] = (caller.turn, self._refusals(caller, risk) + 1)
+        raise ToolError(declined if rule == "ask" else denied)
+
+    def _refusals(self, caller: Caller, risk: Risk) -> int:
+        turn, count = self._refused.get((caller.address.session_key, risk), ("", 0))
+        return count if turn == caller.turn else 0
+
+
+def is_for_owner(authority: Authority) -> bool:
+    """True if an owner speaks for themselves; in a group they count as a member."""
+    return authority.role is Role.OWNER and authority.scope.is_owner
+
+
+class PermittedTool:
+    """Tool whose calls pass the policy first, by the risk that its spec declares.
+
+    A tool that declares none asks the policy itself, by what a call touches, or is trusted as a whole.
+    """
+
+    def __init__(self, tool: Tool, policy: ToolPolicy) -> None:
+        self._tool = tool
+        self._policy = policy
+
+    @property
+    def spec(self) -> ToolSpec:
+        return self._tool.spec
+
+    def describe(self, arguments: Mapping[str, object], language: Language) -> str:
+        return self._tool.describe(arguments, language)
+
+    async def run(self, arguments: Mapping[str, object], caller: Caller) -> ToolResult:
+        if risk := self.spec.risk:
+            name, call = self.spec.name, json.dumps(arguments, ensure_ascii=False, indent=1)
+            await self._policy.permit(
+                caller,
+                risk,
+                ApprovalRequest("tools.may_use", call, "json", f"call {name} {call}", name),
+                f"{name} is not for whoever speaks here. Go on without it.",
+                f"The person said no to this use of {name}. Do not try it another way; ask what they want.",
+            )
+        return await self._tool.run(arguments, caller)
