@@ -9,7 +9,7 @@ from bench.bot import house
 from bench.figures import Figure, Scale
 from nanobot.authority import Scope
 from nanobot.config import load
-from nanobot.core.prompt import Budgets, ContextBuilder, Skills
+from nanobot.core.prompt import ContextBuilder, Skills
 from nanobot.memory.scopes import MemoryRegistry
 from nanobot.ports import ModelInfo
 from nanobot.schedule.scheduler import SystemClock
@@ -68,4 +68,4 @@ def _builder(home: Home) -> ContextBuilder:
         budget=config.memory.budget.memory,
     )
     skills = Skills(workspace.skills, documents, read_frontmatter)
-    return ContextBuilder(workspace, documents, shelves, skills, Budgets(**asdict(config.memory.budget)), clock)
+    return ContextBuilder(workspace, documents, shelves, skills, asdict(config.memory.budget), clock)

@@ -9,6 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote, unquote
 
+from nanobot.memory_files import (
+    AGENTS,
+    BY_NAME,
+    FACT_FILES,
+    FILES,
+    HEARTBEAT,
+    HISTORY,
+    MEMORY,
+    NOTES_FOLDER,
+    SOUL,
+    TOOLS,
+    USER,
+    MemoryFile,
+)
+
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
 
@@ -53,14 +68,21 @@ def _home() -> Path:
     return Path(os.path.realpath(Path.home()))
 
 
-VERSIONED_FILES = ("AGENTS.md", "SOUL.md", "TOOLS.md", "USER.md")
+VERSIONED_FILES = tuple(sorted(file.name for file in FILES if file.versioned and not file.among_notes))
+"""Files at the root."""
+
 VERSIONED_FOLDERS = ("groups", "people", "skills")
 """With all that is in them; of memory/, only the notes and tombstones/."""
 
+PLAIN_FILES = tuple(file.name for file in FILES if not file.versioned and not file.hidden)
+"""Files at the root that people write, and git does not keep."""
+
 _HIDDEN_PARTS = frozenset({".git", ".nanobot", "sessions", "cron"})
-_HIDDEN_IN_MEMORY = frozenset({"history.jsonl", ".cursor", ".dream_cursor", "tombstones"})
-_GUARDED = frozenset({"agents.md", "soul.md", "tools.md", "heartbeat.md"})
-_PERSONAL = frozenset({"user.md", "soul.md"})
+_HIDDEN_IN_MEMORY = frozenset({".cursor", ".dream_cursor", "tombstones"})
+_HIDDEN_BEGINNINGS = tuple(file.name.casefold() for file in FILES if file.hidden)  # with what rotation appends
+_GUARDED = frozenset(file.name.casefold() for file in FILES if file.guarded)
+_GUARDED_OF_EACH = frozenset(file.name.casefold() for file in FILES if file.guarded and file.of == "each")
+_FACTS = frozenset(name.casefold() for name in FACT_FILES)
 _SECRETS = frozenset(
     {
         *(".aws", ".azure", ".docker", ".gnupg", ".kube", ".password-store", ".ssh", ".terraform.d"),
@@ -120,35 +142,47 @@ class Workspace:
 
     root: Path
 
+    def file(self, name: str, scope: str = "owner") -> Path:
+        """The file of this name in the table, as the scope with this name reads it."""
+        return self.root / place_of(BY_NAME[name], scope)
+
     @property
     def soul(self) -> Path:
-        return self.root / "SOUL.md"
+        return self.file(SOUL)
 
     @property
     def user(self) -> Path:
-        return self.root / "USER.md"
+        return self.file(USER)
 
     @property
     def agents(self) -> Path:
-        return self.root / "AGENTS.md"
+        return self.file(AGENTS)
 
     @property
     def tools(self) -> Path:
-        return self.root / "TOOLS.md"
+        return self.file(TOOLS)
+
+    @property
+    def heartbeat(self) -> Path:
+        return self.file(HEARTBEAT)
 
     @property
     def memory(self) -> Path:
-        """The folder of notes."""
-        return self.root / "memory"
+        """The owners' folder of notes."""
+        return self.root / NOTES_FOLDER
 
     @property
     def memory_file(self) -> Path:
-        return self.memory / "MEMORY.md"
+        return self.file(MEMORY)
+
+    def memory_of(self, scope: str) -> Path:
+        """MEMORY.md of the scope with this name; its notes lie beside it."""
+        return self.file(MEMORY, scope)
 
     @property
     def history(self) -> Path:
         """Episodes: summaries of what happened, one a line."""
-        return self.memory / "history.jsonl"
+        return self.file(HISTORY)
 
     @property
     def history_cursor(self) -> Path:
@@ -159,19 +193,6 @@ class Workspace:
     def dream_cursor(self) -> Path:
         """The number of the last episode that Dream has taken in."""
         return self.memory / ".dream_cursor"
-
-    def memory_of(self, scope: str) -> Path:
-        """MEMORY.md of the scope with this name; its notes lie beside it."""
-        folder = folder_of(scope)
-        return self.root / folder / self.memory_file.name if folder.parts else self.memory_file
-
-    def user_of(self, scope: str) -> Path:
-        """USER.md of the scope with this name."""
-        return self.root / folder_of(scope) / self.user.name
-
-    def tools_of(self, scope: str) -> Path:
-        """TOOLS.md of the scope with this name."""
-        return self.root / folder_of(scope) / self.tools.name
 
     @property
     def versions(self) -> Path:
@@ -300,10 +321,6 @@ class Workspace:
         return self.state / "proposals.json"
 
     @property
-    def heartbeat(self) -> Path:
-        return self.root / "HEARTBEAT.md"
-
-    @property
     def installed(self) -> Path:
         """The names of the template's files that were copied here."""
         return self.state / "installed.json"
@@ -317,7 +334,9 @@ def is_hidden(inside: PurePosixPath) -> bool:
     parts = _plain(inside)
     if any(part in _HIDDEN_PARTS for part in parts[:1]) or is_hidden_elsewhere(inside):
         return True
-    return "memory" in parts and any(part in _HIDDEN_IN_MEMORY or part.startswith("history.jsonl") for part in parts)
+    return NOTES_FOLDER in parts and any(
+        part in _HIDDEN_IN_MEMORY or part.startswith(_HIDDEN_BEGINNINGS) for part in parts
+    )
 
 
 def is_hidden_elsewhere(inside: PurePosixPath) -> bool:
@@ -351,22 +370,20 @@ def is_guarded(inside: PurePosixPath) -> bool:
     """True if the model may write here only with the owner's yes: what it reads there, it follows."""
     parts = _plain(inside)
     if len(parts) == 3 and parts[0] in _SCOPE_FOLDERS:
-        return parts[2] == "tools.md"
+        return parts[2] in _GUARDED_OF_EACH
     return bool(parts) and (parts[0] == "skills" or (len(parts) == 1 and parts[0] in _GUARDED))
 
 
 def is_note(inside: PurePosixPath) -> bool:
     """True if this lies in a folder of notes, so that a change to it changes their index."""
     parts = _plain(inside)
-    return parts[:1] == ["memory"] or (len(parts) > 2 and parts[0] in _SCOPE_FOLDERS)
+    return parts[:1] == [NOTES_FOLDER] or (len(parts) > 2 and parts[0] in _SCOPE_FOLDERS)
 
 
 def is_remembered(inside: PurePosixPath) -> bool:
-    """True if what is written here is remembered: notes, USER.md, SOUL.md, and all that a scope keeps."""
+    """True if what is written here is remembered: notes, files of facts, and all that a scope keeps."""
     parts = _plain(inside)
-    return bool(parts) and (
-        is_note(inside) or parts[0] in _SCOPE_FOLDERS or (len(parts) == 1 and parts[0] in _PERSONAL)
-    )
+    return bool(parts) and (is_note(inside) or parts[0] in _SCOPE_FOLDERS or (len(parts) == 1 and parts[0] in _FACTS))
 
 
 def is_versioned(inside: PurePosixPath) -> bool:
@@ -376,7 +393,7 @@ def is_versioned(inside: PurePosixPath) -> bool:
         return False
     if len(parts) == 1:
         return parts[0] in VERSIONED_FILES
-    if parts[0] == "memory":
+    if parts[0] == NOTES_FOLDER:
         return (parts[2:] == () and parts[1].endswith(".md")) or (len(parts) == 3 and parts[1] == "tombstones")
     return parts[0] in VERSIONED_FOLDERS
 
@@ -399,6 +416,12 @@ def folder_of(scope: str) -> PurePosixPath:
     kind, colon, who = scope.partition(":")
     folders = {kind: folder for folder, kind in _SCOPE_FOLDERS.items()}
     return PurePosixPath(folders[kind], quote(who, safe="")) if colon else PurePosixPath()
+
+
+def place_of(file: MemoryFile, scope: str) -> PurePosixPath:
+    """Where a scope's file of the table lies, relative to the workspace."""
+    folder = folder_of(scope) if file.of == "each" else PurePosixPath()
+    return (PurePosixPath(NOTES_FOLDER) if file.among_notes and not folder.parts else folder) / file.name
 
 
 def _plain(inside: PurePosixPath) -> list[str]:

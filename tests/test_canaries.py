@@ -122,12 +122,12 @@ def _plant(workspace: Workspace, scope: Scope, word: str) -> None:
     folder = folder_of(scope.name)
     memory = workspace.memory_of(scope.name)
     files = {
-        workspace.user_of(scope.name): f"Likes the {word}.\n",
+        workspace.file("USER.md", scope.name): f"Likes the {word}.\n",
         memory: f"# Memory\n\n- The {word} sings.\n",
         memory.with_name(f"{word}.md"): f"---\nname: {word}\ndescription: about the {word}\n---\nThe {word} flies.\n",
         workspace.media / folder / f"{word}.txt": f"a picture of a {word}\n",
         workspace.spill / folder / f"exec-{word}.txt": f"output of a {word}\n",
-        workspace.tools_of(scope.name): f"Here the {word} nests.\n",
+        workspace.file("TOOLS.md", scope.name): f"Here the {word} nests.\n",
     }
     if scope == OWNER:
         files |= {
@@ -220,7 +220,7 @@ async def test_of_the_owners_files_only_soul_and_agents_are_in_everybodys_prompt
 
 async def test_who_has_no_tools_file_of_their_own_reads_nothing_in_its_place(tmp_path: Path, who: Viewer) -> None:
     bot = Planted(tmp_path)
-    bot.workspace.tools_of(who.authority.scope.name).unlink()
+    bot.workspace.file("TOOLS.md", who.authority.scope.name).unlink()
     async with bot.running():
         await bot.tell(who, "what do you know?")
 

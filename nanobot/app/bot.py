@@ -51,7 +51,7 @@ from nanobot.core.approvals import ApprovalQuestions
 from nanobot.core.commands import Command, Router
 from nanobot.core.conversation import Conversations
 from nanobot.core.dispatcher import Dispatcher, PatientBus, Standing
-from nanobot.core.prompt import Budgets, ContextBuilder, Skills
+from nanobot.core.prompt import ContextBuilder, Skills
 from nanobot.core.window import STRATEGIES
 from nanobot.errors import WorkspaceError
 from nanobot.i18n import Language, say
@@ -92,7 +92,7 @@ def build_agent(
         keep.documents,
         shelves,
         Skills(workspace.skills, keep.documents, read_frontmatter),
-        Budgets(**asdict(config.memory.budget)),
+        asdict(config.memory.budget),
         clock,
         build_reminders(config, clock, keep.memories, shelves, keep.models),
     )

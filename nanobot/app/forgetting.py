@@ -44,7 +44,7 @@ from nanobot.people.people import People
 from nanobot.ports import Bus, Clock, Erasable, ErasurePlan
 from nanobot.schedule.scheduler import SystemClock
 from nanobot.store.template import template_folder
-from nanobot.workspace import Home, Workspace
+from nanobot.workspace import PLAIN_FILES, VERSIONED_FILES, Home, Workspace
 
 PATIENCE = 10.0
 """Seconds that running turns have to finish; then they are stopped."""
@@ -144,7 +144,7 @@ def _stores(parts: Parts, transcripts: ErasableSessions, remembered: MemoryErasu
         remembered,
         ErasableFolder("media", space.media, space, holds_copies=False),
         ErasableFolder("spill", space.spill, space, holds_copies=True),
-        ErasableTexts("heartbeat", [space.heartbeat]),
+        ErasableTexts("heartbeat", [space.file(name) for name in PLAIN_FILES]),
         ErasableProposals(parts.keep.memory.waiting, space.proposals),
         ErasableSpool(space.spool, lambda: _spool(parts), partial(_whose_mark, parts)),
         ErasableTypedLines(home.terminal_history),
@@ -153,7 +153,7 @@ def _stores(parts: Parts, transcripts: ErasableSessions, remembered: MemoryErasu
         Untouched("settings", lambda: iter([home.config]), lambda path: _is_settings(home, path)),
         Untouched("own", lambda: _own_files(space), lambda path: _is_own(space, path)),
     ]
-    strays = ErasableStrays(space.root, lambda path: any(store.owns(path) for store in stores), [space.heartbeat.name])
+    strays = ErasableStrays(space.root, lambda path: any(store.owns(path) for store in stores), PLAIN_FILES)
     return [*stores, strays]
 
 
@@ -228,13 +228,13 @@ def _is_settings(home: Home, path: Path) -> bool:
 
 def _is_own(space: Workspace, path: Path) -> bool:
     """True if a person, or the model at their wish, put it into the workspace: it is no part of the bot's memory."""
-    if not path.is_relative_to(space.root) or path == space.heartbeat:
+    if not path.is_relative_to(space.root) or path in [space.file(name) for name in PLAIN_FILES]:
         return False
     inside = PurePosixPath(path.relative_to(space.root))
     top = inside.parts[0]
-    if is_copy_of_ours(inside, [space.heartbeat.name]):
+    if is_copy_of_ours(inside, PLAIN_FILES):
         return False
-    return top not in _OURS and not (top == path.name and path in (space.user, space.soul, space.agents, space.tools))
+    return top not in _OURS and not (top == path.name and top in VERSIONED_FILES)
 
 
 def _own_files(space: Workspace) -> Iterator[Path]:

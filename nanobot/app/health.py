@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from nanobot.authority import Scope
 from nanobot.config import Config
-from nanobot.core.prompt import Budgets, ContextBuilder, Skills
+from nanobot.core.prompt import ContextBuilder, Skills
 from nanobot.errors import VersionError
 from nanobot.memory.changes import WithoutIndex, by_hand
 from nanobot.memory.dream.operations import DreamLimits
@@ -33,6 +33,7 @@ from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.scopes import MemoryRegistry
 from nanobot.memory.tombstones import FOLDER
 from nanobot.memory.versions.store import GitVersions
+from nanobot.memory_files import FILES
 from nanobot.nlp.secrets import refusal
 from nanobot.ops.doctor import Kept
 from nanobot.ports import DreamRecord, ModelInfo, ProposedChange, SearchLimits, SummaryFailure, VersionStore
@@ -114,14 +115,15 @@ async def look_at_memory(config: Config) -> HealthFindings:
     workspace, clock = Workspace(config.workspace), SystemClock()
     versions = GitVersions(workspace, WithoutIndex(), clock, by_hand)
     files = {path: data for path, data in (await versions.files()).items() if _is_memory(path)}
-    budget = config.memory.budget
+    budgets = asdict(config.memory.budget)
     norms = Norms(
         DreamLimits().stale_days,
-        {"MEMORY.md": budget.memory, "USER.md": budget.user, "SOUL.md": budget.soul, "note": DreamLimits().note},
+        {**{file.name: budgets.get(file.key, file.budget) for file in FILES if file.facts}, "note": DreamLimits().note},
     )
     found = examine(files, await _past(versions, files), norms, clock.now())
     ailments = [ailment async for ailment in _heard(found, workspace, versions, files)]
-    own = {path: data for path, data in files.items() if path != workspace.soul.name}  # that is for everybody
+    shared = {file.name for file in FILES if file.of == "all"}
+    own = {path: data for path, data in files.items() if path not in shared}
     with _searching(workspace, clock.now()) as search:
         seen = list(leaks(_by_scope(own), _prompts(config, workspace, _by_scope(own)), search))
     return HealthFindings(ailments, seen, sum(len(facts_in(data)) for data in own.values()), len(_by_scope(own)))
@@ -199,8 +201,7 @@ def _prompts(config: Config, workspace: Workspace, scopes: Collection[str]) -> M
         budget=config.memory.budget.memory,
     )
     skills = Skills(workspace.skills, documents, read_frontmatter)
-    budgets = Budgets(**asdict(config.memory.budget))
-    context = ContextBuilder(workspace, documents, shelves, skills, budgets, clock)
+    context = ContextBuilder(workspace, documents, shelves, skills, asdict(config.memory.budget), clock)
     return {scope: context.prompt(_ANY, Scope(scope)).message.content or "" for scope in scopes}
 
 

@@ -22,6 +22,7 @@ from nanobot.memory.markdown import headings, without_comments
 from nanobot.memory.notes import Note, Notebook, same_name
 from nanobot.memory.prompt import cut, shown_facts
 from nanobot.memory.scopes import MemoryRegistry, ScopeMemory
+from nanobot.memory_files import FILES, USER
 from nanobot.messages import OutboundMessage
 from nanobot.nlp.wishes import remember_request
 from nanobot.ports import Documents, Hit, SearchableText, Searching
@@ -54,12 +55,10 @@ class MemoryPage:
 
 
 def pages_of(shelf: ScopeMemory, documents: Documents) -> Sequence[MemoryPage]:
-    """All pages of a shelf: the two files first, even if they say nothing, then the notes as they are numbered."""
-    notebook = shelf.notebook
+    """All pages of a shelf: the files of facts first, even if they say nothing, then the notes as they are numbered."""
     return [
-        MemoryPage(shelf.user.name, _plain(documents.look(shelf.user).text)),
-        MemoryPage(notebook.path.name, _plain(notebook.facts(_ALL).text)),
-        *(MemoryPage(note.file, without_comments(note.body).strip(), note) for note in notebook.all),
+        *(MemoryPage(name, _plain(documents.look(path).text)) for name, path in shelf.files.items()),
+        *(MemoryPage(note.file, without_comments(note.body).strip(), note) for note in shelf.notebook.all),
     ]
 
 
@@ -95,8 +94,8 @@ MOST_OF_PAGE = 1200
 
 MOST_NOTES = 20
 
-_OTHERS = ("SOUL.md", "AGENTS.md", "TOOLS.md", "HEARTBEAT.md")
-"""What a person may take for memory: files of theirs that say how the bot is and what it does."""
+_OTHERS = tuple(file.name for file in FILES if file.guarded)
+"""Files that a person may take for memory: they say how the bot is and what it does."""
 
 EVERYTHING = "--all"
 """In place of a name: all there is, uncut."""
@@ -190,7 +189,7 @@ def _all(
         text, left = (page.text, 0) if is_whole else page.beginning(MOST_OF_PAGE)
         name = PurePosixPath(page.file).stem
         more = call.say("memory.more_lines", count=left, show=f"{commands('show')} {name}") if left else ""
-        about = call.say("memory.about_user" if page is pages[0] else "memory.facts")
+        about = call.say("memory.about_user" if page.file == USER else "memory.facts")
         yield "\n".join(filter(None, [f"{bold(page.file)} · {about}\n", text, more]))
     notes = [(page, page.note) for page in pages if page.note]
     if not told:

@@ -9,6 +9,8 @@ from typing import Any, Literal
 from nanobot.config import values as v
 from nanobot.config.section import Section, group, key, needed, optional
 from nanobot.config.values import Anything, FilePath, ListOf, MapOf, ModelWeights, or_word
+from nanobot.memory_files import AGENTS, BY_NAME, MEMORY, SOUL, TOOLS, USER
+from nanobot.workspace import place_of
 
 # The keys of a language model.
 
@@ -89,15 +91,20 @@ Strategy = Literal["window", "tokens", "summary", "importance", "layered"]
 _KB = 1024
 
 
+def _budget(name: str) -> int:
+    file = BY_NAME[name]
+    return key(v.size("1KB", "1MB"), file.budget, f"Of {place_of(file, 'owner')}.")
+
+
 @dataclass(frozen=True)
 class Budget:
     """Budget in bytes of each file in the prompt; a longer one is cut with a visible mark."""
 
-    memory: int = key(v.size("1KB", "1MB"), 32 * _KB, "Of memory/MEMORY.md.")
-    soul: int = key(v.size("1KB", "1MB"), 16 * _KB, "Of SOUL.md.")
-    user: int = key(v.size("1KB", "1MB"), 16 * _KB, "Of USER.md.")
-    agents: int = key(v.size("1KB", "1MB"), 16 * _KB, "Of AGENTS.md.")
-    tools: int = key(v.size("1KB", "1MB"), 16 * _KB, "Of TOOLS.md.")
+    memory: int = _budget(MEMORY)
+    soul: int = _budget(SOUL)
+    user: int = _budget(USER)
+    agents: int = _budget(AGENTS)
+    tools: int = _budget(TOOLS)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The prompt of a step: identity, the files that people edit, skills, the conversation, and the room for it."""
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -14,6 +14,7 @@ from nanobot.memory.markdown import without_comments
 from nanobot.memory.prompt import CutText, cut, fenced
 from nanobot.memory.recall.injection import InjectedMemories, PendingMessage, RecallInjector
 from nanobot.memory.scopes import KEPT, MemoryRegistry, ScopeMemory
+from nanobot.memory_files import FILES, MEMORY
 from nanobot.messages import InboundMessage, Quote
 from nanobot.ports import Clock, Documents, DocumentText, ModelInfo, ReadFrontmatter
 from nanobot.text import as_name
@@ -84,17 +85,6 @@ SKILL = "skill"
 """What stands for the budget in a Part of one skill."""
 
 
-@dataclass(frozen=True, slots=True)
-class Budgets:
-    """Budgets in bytes of each file in the prompt."""
-
-    memory: int
-    soul: int
-    user: int
-    agents: int
-    tools: int
-
-
 class PromptPart(NamedTuple):
     """A file in the prompt: its name, the key of its budget, what is shown of it, and why nothing can be."""
 
@@ -147,11 +137,14 @@ class ContextBuilder:
         documents: Documents,
         shelves: MemoryRegistry,
         skills: Skills,
-        budgets: Budgets,
+        budgets: Mapping[str, int],
         clock: Clock,
         reminders: RecallInjector | None = None,
     ) -> None:
-        """Without `reminders`, no message comes with memories."""
+        """`budgets`: bytes of files in the prompt, by their key, where they are not those of the table.
+
+        Without `reminders`, no message comes with memories.
+        """
         self._workspace = workspace
         self._documents = documents
         self._shelves = shelves
@@ -169,11 +162,10 @@ class ContextBuilder:
     def prompt(self, model: ModelInfo, scope: Scope) -> SystemPrompt:
         """The system message for a model in a scope: the very same object while no file changes.
 
-        SOUL.md and AGENTS.md make the bot what it is, for everybody; all else is the scope's own, and skills are
-        the owners'.
+        Which files it holds, and whose, says the table of memory files; skills are the owners'.
         """
         shelf = self._shelves.of(scope)
-        parts = self._compact_parts(shelf) if model.compact else self._parts(shelf, scope)
+        parts = self._parts(shelf, scope, is_compact=model.compact)
         texts = [part.shown.text + part.problem for part in parts]
         key = (model.compact, scope)
         last = self._last.get(key)
@@ -208,30 +200,23 @@ class ContextBuilder:
         soul, *known = (part.shown.text for part in prompt.parts)
         return compact_messages(soul, "\n".join(known), replay)
 
-    def _parts(self, shelf: ScopeMemory, scope: Scope) -> list[PromptPart]:
-        files, budgets = self._workspace, self._budgets
-        return [
-            self._part(files.agents, "agents", budgets.agents),
-            self._part(files.soul, "soul", budgets.soul),
-            self._part(shelf.user, "user", budgets.user),
-            self._part(files.tools_of(scope.name), "tools", budgets.tools),
-            self._memory(shelf, shelf.notebook.section(budgets.memory)),
-            *(self._skill_parts() if scope.is_owner else []),
-        ]
+    def _parts(self, shelf: ScopeMemory, scope: Scope, *, is_compact: bool) -> list[PromptPart]:
+        parts = []
+        for file in FILES:
+            if file.budget and (file.compact or not is_compact) and (file.of != "owner" or scope.is_owner):
+                size = self._budgets.get(file.key, file.budget)
+                if file.name == MEMORY:
+                    notebook = shelf.notebook
+                    parts.append(self._memory(shelf, notebook.facts(size) if is_compact else notebook.section(size)))
+                else:
+                    parts.append(self._part(self._workspace.file(file.name, scope.name), file.key, size))
+        return parts + (self._skill_parts() if scope.is_owner and not is_compact else [])
 
     def _skill_parts(self) -> list[PromptPart]:
         """The index, and a part for each skill whose description is lost: nothing is shown of it."""
         nothing = cut("", 0, "")
         broken = (PromptPart(one.file, SKILL, nothing, one.problem) for one in self._skills.broken())
         return [PromptPart("skills", "", self._skills.section()), *broken]
-
-    def _compact_parts(self, shelf: ScopeMemory) -> list[PromptPart]:
-        files, budgets = self._workspace, self._budgets
-        return [
-            self._part(files.soul, "soul", budgets.soul),
-            self._part(shelf.user, "user", budgets.user),
-            self._memory(shelf, shelf.notebook.facts(budgets.memory)),
-        ]
 
     def _memory(self, shelf: ScopeMemory, shown: CutText) -> PromptPart:
         path = shelf.notebook.path

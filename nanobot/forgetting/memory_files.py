@@ -16,6 +16,7 @@ from nanobot.memory.facts import bare
 from nanobot.memory.redaction import Redaction
 from nanobot.memory.scopes import MemoryRegistry
 from nanobot.memory.tombstones import Tombstone
+from nanobot.memory_files import FILES
 from nanobot.nlp.matcher import MOST_OF_A_LINE, beginning
 from nanobot.ports import Edit, ErasedPiece, ErasurePlan, StoreFindings, VersionStore
 from nanobot.workspace import Workspace, is_versioned, scope_of
@@ -24,7 +25,7 @@ log = logging.getLogger(__name__)
 
 MOST_STONES = 500
 
-_OWN = ("AGENTS.md", "SOUL.md", "TOOLS.md")
+_OWN = tuple(file.name for file in FILES if file.guarded and file.versioned)
 _SUBJECT = "Something was forgotten"
 
 T = TypeVar("T")

@@ -24,6 +24,7 @@ from nanobot.memory import changes as commits
 from nanobot.memory.changes import Commit, Operation
 from nanobot.memory.facts import bare, lines_brought
 from nanobot.memory.notes import same_name
+from nanobot.memory_files import FACT_FILES
 from nanobot.nlp.matcher import ShippedTexts, TextMatcher, lines_of, plain
 from nanobot.ports import Episode, Episodes, ErasedPiece, ErasurePlan, Transcripts, Version, VersionStore
 from nanobot.transcript import Message
@@ -164,9 +165,6 @@ def _scope(file: str) -> str:
 # Which messages a wish names by itself, before anything is followed.
 
 
-_FIXED = ("MEMORY.md", "USER.md", "SOUL.md")
-
-
 @dataclass(frozen=True)
 class Seeds:
     """In which conversations to look (None: in all), and there for which messages.
@@ -299,7 +297,7 @@ def is_since(at: str, since: datetime) -> bool:
 
 def _is_called(path: str, name: str) -> bool:
     inside = PurePosixPath(path)
-    return is_note(inside) and inside.name not in _FIXED and same_name(inside.name, name)
+    return is_note(inside) and inside.name not in FACT_FILES and same_name(inside.name, name)
 
 
 # What a wish comes to: the messages, and along their provenance all that was made of them.

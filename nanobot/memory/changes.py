@@ -13,6 +13,7 @@ from typing import Literal, Self, get_args
 from nanobot.authority import Authority, Origin, Role, Scope, least
 from nanobot.errors import StoreError, VersionError
 from nanobot.memory.markdown import MARKER, lines_of, newline_of, split, without_index
+from nanobot.memory_files import MEMORY
 from nanobot.nlp.pasted import own_part
 from nanobot.ports import Caller, Edit, FileDiff, SessionStore, VersionStore
 from nanobot.text import as_name
@@ -21,7 +22,6 @@ from nanobot.transcript import Message
 # What of a memory file is versioned: all of it but the index of notes.
 
 
-_NAME = "MEMORY.md"
 _CLEAN = f"""LC_ALL=C awk '
 {{ line = $0; sub(/[ \\t\\r]+$/, "", line); bare = line; sub(/^[ \\t]+/, "", bare) }}
 bare == "{MARKER}" {{ if (!below) fresh = 1; below = 1; next }}
@@ -34,7 +34,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 class WithoutIndex:
     """A Shape: in each MEMORY.md the index block is derived from the notes, and blank lines at the end do not count."""
 
-    filters: Mapping[str, str] = MappingProxyType({_NAME: _CLEAN})
+    filters: Mapping[str, str] = MappingProxyType({MEMORY: _CLEAN})
 
     def versioned(self, path: str, data: bytes) -> bytes:
         if not _has_index(path, data):
@@ -54,7 +54,7 @@ class WithoutIndex:
 
 
 def _has_index(path: str, data: bytes) -> bool:
-    return path.rpartition("/")[2] == _NAME and not data.startswith(_UTF16)
+    return path.rpartition("/")[2] == MEMORY and not data.startswith(_UTF16)
 
 
 def _decoded(data: bytes) -> str:

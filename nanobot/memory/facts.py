@@ -14,6 +14,7 @@ from nanobot.i18n import Language, language_of, say
 from nanobot.memory.changes import ChangeRequest, Commit, Operation, VersionedWriter
 from nanobot.memory.markdown import facts_of, field_of, headings, lines_of, newline_of, split, without_index
 from nanobot.memory.notes import Notebook
+from nanobot.memory_files import FACT_FILES
 from nanobot.nlp.secrets import SecretKind, refusal
 from nanobot.ports import Clock, Edit, MemoryStore
 from nanobot.text import as_name, cleaned
@@ -255,7 +256,6 @@ def bare(line: str) -> str:
 # What a change of files comes to, operation by operation.
 
 
-_OF_FACTS = frozenset({"MEMORY.md", "USER.md", "SOUL.md"})
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -276,7 +276,7 @@ def facts_in(data: bytes | None) -> Sequence[str]:
 
 
 def _operations(path: str, edit: Edit, messages: tuple[str, ...]) -> Iterator[Operation]:
-    if path.rpartition("/")[2] in _OF_FACTS:
+    if path.rpartition("/")[2] in FACT_FILES:
         yield from _of_facts(path, edit, messages)
     elif edit.after is None:
         yield Operation("delete", path, text=field_of(_text(edit.before or b""), "summary"), messages=messages)

@@ -19,6 +19,7 @@ from nanobot.memory.facts import bare, compared, is_told_of_others
 from nanobot.memory.history import Ages
 from nanobot.memory.markdown import facts_of, lines_of, shown_of
 from nanobot.memory.provenance import MemoryLine
+from nanobot.memory_files import SOUL
 from nanobot.nlp.secrets import refusal
 from nanobot.nlp.words import content_words, difference, overlap
 from nanobot.ports import Version
@@ -98,9 +99,6 @@ _CALLED = re.compile(
     re.IGNORECASE,
 )
 """What has one name: "my dog is Pixel", "我的狗叫皮皮"."""
-
-_CHARACTER = "SOUL.md"
-"""The bot's, which is made of lines that read like instructions to it."""
 
 _COMMON = 40
 """A word that stands in more lines than this does not bring two of them together."""
@@ -238,8 +236,11 @@ def _neighbours(lines: Sequence[HealthLine]) -> Iterable[tuple[HealthLine, Healt
 
 
 def _source_of(line: HealthLine, *, is_known: bool) -> AilmentKind:
-    """Return the remark about a line that nobody whose memory it is has said or agreed to."""
-    if line.path != _CHARACTER and is_instruction(line.text):
+    """Return the remark about a line that nobody whose memory it is has said or agreed to.
+
+    The bot's character is made of lines that read like instructions to it.
+    """
+    if line.path != SOUL and is_instruction(line.text):
         return "directive"
     return "foreign" if is_known else "unsourced"
 
@@ -278,7 +279,7 @@ def instructions(files: Mapping[str, bytes]) -> Iterator[tuple[int, MemoryLine]]
     Not those of the bot's character, which is made of such lines, nor those that tell what somebody said as theirs.
     """
     for number, line in shown_lines(files):
-        if line.path != _CHARACTER and not is_told_of_others(line.text) and is_instruction(line.text):
+        if line.path != SOUL and not is_told_of_others(line.text) and is_instruction(line.text):
             yield number, line
 
 

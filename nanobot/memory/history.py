@@ -19,6 +19,7 @@ from nanobot.memory.facts import bare, compared, facts_in, lines_brought, operat
 from nanobot.memory.markdown import statements, without_comments
 from nanobot.memory.scopes import MemoryRegistry, ScopePaths
 from nanobot.memory.tombstones import FOLDER, Tombstone, all_names, bury, decode, encode
+from nanobot.memory_files import NOTES_FOLDER
 from nanobot.nlp.words import content_words, overlap
 from nanobot.ports import Clock, Edit, FileDiff, Plan, Version, VersionStore
 from nanobot.workspace import VERSIONED_FILES, folder_of, scope_of
@@ -116,7 +117,7 @@ class Timeline:
 
 def within(scope: Scope) -> Sequence[str]:
     """The files and folders that hold all of a scope's versioned files."""
-    return (*VERSIONED_FILES, "memory", _SKILLS) if scope.is_owner else (folder_of(scope.name).as_posix(),)
+    return (*VERSIONED_FILES, NOTES_FOLDER, _SKILLS) if scope.is_owner else (folder_of(scope.name).as_posix(),)
 
 
 def _seen_by(scope: Scope) -> Callable[[Version], TimelineEntry | None]:

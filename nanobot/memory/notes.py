@@ -13,6 +13,7 @@ from typing import Literal
 from nanobot.errors import StoreError
 from nanobot.memory.markdown import index_line, with_index, without_comments
 from nanobot.memory.prompt import CutText, memory_section, shown_facts
+from nanobot.memory_files import NOTES_FOLDER, USER
 from nanobot.ports import Clock, DocumentText, Frontmatter, MemoryStore, ReadFrontmatter
 from nanobot.text import cleaned
 
@@ -158,8 +159,8 @@ class Notebook:
         read_frontmatter: ReadFrontmatter,
         clock: Clock,
         *,
-        folder: str = "memory",
-        user: str = "USER.md",
+        folder: str = NOTES_FOLDER,
+        user: str = USER,
     ) -> None:
         """`folder` and `user`: where the notes and USER.md lie, relative to the workspace."""
         self._store = store

@@ -8,6 +8,7 @@ from importlib import resources
 
 from nanobot.authority import Origin
 from nanobot.memory.markdown import without_comments, without_index
+from nanobot.memory_files import NOTES_FOLDER, USER
 from nanobot.ports import Episode
 
 # A text made to fit its budget, visibly.
@@ -63,7 +64,7 @@ INDEX_SHARE = 4
 
 
 def memory_section(
-    memory: str | None, index: Sequence[str], budget: int, *, folder: str = "memory", user: str = "USER.md"
+    memory: str | None, index: Sequence[str], budget: int, *, folder: str = NOTES_FOLDER, user: str = USER
 ) -> CutText:
     """The guidance, what MEMORY.md says, and the index of notes, as one text for the prompt.
 

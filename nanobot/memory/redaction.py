@@ -10,12 +10,12 @@ from nanobot.memory.changes import Commit, Operation
 from nanobot.memory.facts import facts_in
 from nanobot.memory.markdown import lines_of
 from nanobot.memory.tombstones import FOLDER, decode
+from nanobot.memory_files import FACT_FILES
 from nanobot.nlp.matcher import plain
 from nanobot.ports import ErasurePlan
 from nanobot.workspace import is_note, scope_of
 
 _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
-_FIXED = frozenset({"MEMORY.md", "USER.md", "SOUL.md"})
 _SKILLS = "skills"
 _OURS = ("base", "hand", "forget", "undo", "restore")
 _FENCE = "---"
@@ -32,7 +32,7 @@ class Redaction:
     def __init__(self, meant: ErasurePlan) -> None:
         self._meant = meant
         # Versions made by hand name the files that were changed.
-        self._gone = {PurePosixPath(note).name for note in meant.notes if not note.endswith("/")} - _FIXED
+        self._gone = {PurePosixPath(note).name for note in meant.notes if not note.endswith("/")} - FACT_FILES
 
     def file(self, path: str, data: bytes) -> bytes | None:
         """Return the redacted file of a version; the same bytes if all stays, None if nothing does."""
@@ -52,7 +52,7 @@ class Redaction:
         if kept == text:
             return data
         left = head + kept.encode(encoding, errors)
-        is_empty = PurePosixPath(path).name not in _FIXED and is_note(PurePosixPath(path)) and not facts_in(left)
+        is_empty = PurePosixPath(path).name not in FACT_FILES and is_note(PurePosixPath(path)) and not facts_in(left)
         return None if is_empty else left
 
     def text(self, path: str, text: str) -> str:
@@ -157,7 +157,7 @@ class Redaction:
     def _is_named(self, path: str) -> bool:
         """True if the name of a note, or of a skill that did not come with the program, tells it."""
         inside = PurePosixPath(path)
-        if is_note(inside) and inside.name not in _FIXED:
+        if is_note(inside) and inside.name not in FACT_FILES:
             return self._tells(inside.stem)
         is_skill = inside.parts[0] == _SKILLS and path not in self._meant.traces.shipped.files
         return is_skill and any(map(self._tells, inside.with_suffix("").parts[1:]))

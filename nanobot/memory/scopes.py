@@ -10,13 +10,11 @@ from nanobot.authority import Scope
 from nanobot.memory.changes import VersionedWriter
 from nanobot.memory.facts import Facts
 from nanobot.memory.notes import Notebook
+from nanobot.memory_files import BY_NAME, FILES, MEMORY, USER
 from nanobot.ports import Clock, MemoryStore, ReadFrontmatter
-from nanobot.workspace import Workspace, folder_of, is_guarded, scope_of
+from nanobot.workspace import Workspace, is_guarded, place_of, scope_of
 
-# The files of memory by name, and where those of a scope lie.
-
-
-MEMORY, USER, SOUL = "MEMORY.md", "USER.md", "SOUL.md"
+# Where the files of a scope lie.
 
 
 @dataclass(frozen=True)
@@ -28,14 +26,18 @@ class ScopePaths:
     @cached_property
     def folder(self) -> str:
         """Folder of MEMORY.md and the notes."""
-        return "memory" if self.scope.is_owner else folder_of(self.scope.name).as_posix()
+        return place_of(BY_NAME[MEMORY], self.scope.name).parent.as_posix()
 
     @cached_property
     def fixed(self) -> Mapping[str, str]:
-        """The paths of the files that are no notes, by name."""
-        if self.scope.is_owner:
-            return {MEMORY: f"{self.folder}/{MEMORY}", USER: USER, SOUL: SOUL}
-        return {MEMORY: f"{self.folder}/{MEMORY}", USER: f"{self.folder}/{USER}"}
+        """Paths, by name, of the files that Dream writes and that are no notes; MEMORY.md first."""
+        own = [file for file in FILES if file.dream and (file.of == "each" or self.scope.is_owner)]
+        return {file.name: place_of(file, self.scope.name).as_posix() for file in reversed(own)}
+
+    @cached_property
+    def proposed(self) -> Mapping[str, str]:
+        """Those of them that change only with an owner's yes."""
+        return {name: path for name, path in self.fixed.items() if BY_NAME[name].dream == "proposes"}
 
     @property
     def within(self) -> Sequence[str]:
@@ -60,9 +62,9 @@ OpenMemory = Callable[[Path], MemoryStore]
 
 @dataclass(frozen=True, slots=True)
 class ScopeMemory:
-    """One scope's memory: USER.md, and MEMORY.md with the notes beside it."""
+    """One scope's memory: its files of facts by name, and MEMORY.md with the notes beside it as a notebook."""
 
-    user: Path
+    files: Mapping[str, Path]
     notebook: Notebook
     facts: Facts
 
@@ -109,14 +111,13 @@ class MemoryRegistry:
     def _make(self, scope: Scope) -> ScopeMemory:
         path = self._workspace.memory_of(scope.name)
         store = self._open_memory(path)
-        folder = path.parent.relative_to(self._workspace.root).as_posix()
-        user = self._workspace.user_of(scope.name)
+        files = {file.name: self._workspace.file(file.name, scope.name) for file in FILES if file.is_of_scope}
         notebook = Notebook(
             store,
             self._read_frontmatter,
             self._clock,
-            folder=folder,
-            user=user.relative_to(self._workspace.root).as_posix(),
+            folder=path.parent.relative_to(self._workspace.root).as_posix(),
+            user=place_of(BY_NAME[USER], scope.name).as_posix(),
         )
         facts = Facts(store, notebook, self._clock, budget=self._budget, keeping=self._keeping)
-        return ScopeMemory(user, notebook, facts)
+        return ScopeMemory(files, notebook, facts)

@@ -9,9 +9,10 @@ from datetime import datetime
 from typing import Literal, get_args
 
 from nanobot.memory.changes import Operation
+from nanobot.memory_files import NOTES_FOLDER
 from nanobot.nlp.words import overlap
 
-FOLDER = "memory/tombstones"
+FOLDER = f"{NOTES_FOLDER}/tombstones"
 """Relative to the workspace; those of all scopes lie here."""
 
 Undone = Literal["add", "remove", "merge"]

@@ -10,13 +10,12 @@ from nanobot.memory.changes import ChangeEvidence, ChangeRequest, Commit, Versio
 from nanobot.memory.facts import bare, operations, told_by, without_speaker
 from nanobot.memory.markdown import without_comments, without_index
 from nanobot.memory.proposals import Proposals
+from nanobot.memory_files import FACT_FILES, MEMORY
 from nanobot.nlp.own_words import is_said
 from nanobot.nlp.secrets import refusal
 from nanobot.ports import Caller, Edit, Judgement, ReadFrontmatter
 from nanobot.text import canonical, decode, is_treacherous
 from nanobot.workspace import is_guarded, is_remembered, scope_of
-
-_FIXED = ("MEMORY.md", "USER.md")
 
 MOST = 2_000_000
 """Characters of a change: it takes a second or so to look through a hundred thousand."""
@@ -104,7 +103,7 @@ def _only_brings(path: PurePosixPath, edit: Edit, grounds: ChangeEvidence) -> bo
             brought.append(line)
     if expected is not None and any(line.strip() for line in (expected, *old)):
         return False
-    if edit.before is None and path.name not in _FIXED:
+    if edit.before is None and path.name not in FACT_FILES:
         brought.append(re.sub(r"[\W_]+", " ", path.stem))  # the index of notes, and so the prompt, shows it
     return all(_is_theirs(bare(line), grounds) for line in brought if re.search(r"\w", line))
 
@@ -123,7 +122,7 @@ def shown_lines(path: PurePosixPath, data: bytes | None, read_frontmatter: ReadF
     head = read_frontmatter(text.canonical)
     fields = (f"{key}: {value}" for key, value in head.fields.items())
     name = re.sub(r"[\W_]+", " ", canonical(path.stem))
-    body = without_comments(without_index(head.body) if path.name == "MEMORY.md" else head.body)
+    body = without_comments(without_index(head.body) if path.name == MEMORY else head.body)
     return [name, *(" ".join(field.split()) for field in fields), *body.split("\n")]
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from nanobot.errors import NO_ROOM, NanobotError
+from nanobot.memory_files import FILES
 from nanobot.ports import DreamRecord
 from nanobot.transcript import SessionInfo
 from nanobot.workspace import Workspace, set_mode
@@ -108,11 +109,12 @@ def workspace(root: Path, template: Path, look: Look = lambda _: "") -> Iterator
         return
     tried = list(_tried(root))
     yield from tried or [ok("doctor.workspace_ok", path=root)]
-    for path in (space.soul, space.user, space.agents, space.tools, space.memory_file):
+    for path in (space.file(file.name) for file in FILES if file.budget):
         name = path.relative_to(root)
         fetch = shlex.join(["install", "-m", "600", str(template / name), str(path)])
         if not path.exists():
-            yield warning("doctor.workspace_file", file=name, fetch=fetch)
+            if (template / name).exists():
+                yield warning("doctor.workspace_file", file=name, fetch=fetch)
         elif reason := look(path):
             garbled = reason.startswith(GARBLED)
             says = warning("doctor.file_garbled", path=path, problem=reason) if garbled else None

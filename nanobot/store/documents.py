@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nanobot.errors import StoreError, yaml_advice
+from nanobot.memory_files import FILES, MEMORY, NOTES_FOLDER
 from nanobot.ports import Documents, DocumentText, Frontmatter
 from nanobot.store.private import Stamp, private_folder, replace_only
 from nanobot.text import decode
@@ -195,6 +196,8 @@ class CachedDocuments:
 
 
 _TRIES = 5
+_OF_FACTS = frozenset(file.name.casefold() for file in FILES if file.is_of_scope and file.name != MEMORY)
+_BESIDE = frozenset(file.name for file in FILES if file.of == "each" and file.guarded)
 
 
 class MemoryFolder:
@@ -208,7 +211,7 @@ class MemoryFolder:
         self._path = path
         self._documents = documents
         self._one_writer = lock or threading.Lock()
-        self._beside = "" if path.parent.name == "memory" else "TOOLS.md"
+        self._beside = frozenset() if path.parent.name == NOTES_FOLDER else _BESIDE
         self._paths: dict[str, Path] = {}  # making a path costs more than the stat it is for
 
     @property
@@ -233,8 +236,8 @@ class MemoryFolder:
                 raise StoreError(f"{self._path} cannot be written: {error.strerror or error}") from error
 
     def _names(self) -> list[str]:
-        """File names of the notes; MEMORY.md under another spelling, as some systems allow, is none, nor is TOOLS.md
-        in the folder of a person or a group.
+        """File names of the notes; MEMORY.md under another spelling, as some systems allow, is none, nor is a guarded
+        file in the folder of a person or a group.
 
         Nor is a link that leads out of the folder: who may read this one, may not therefore read that file.
         """
@@ -243,7 +246,7 @@ class MemoryFolder:
                 names = [entry.name for entry in entries if _is_note(entry.name) and not self._leads_out(entry)]
         except OSError:
             return []
-        return sorted(name for name in names if not self._is_memory(name) and name != self._beside)
+        return sorted(name for name in names if not self._is_memory(name) and name not in self._beside)
 
     def _leads_out(self, entry: "os.DirEntry[str]") -> bool:
         if not entry.is_symlink():
@@ -283,5 +286,5 @@ class MemoryBeside(MemoryFolder):
 
 
 def _is_note(name: str) -> bool:
-    """USER.md stands beside the notes of a person or a group, and is none."""
-    return name.lower().endswith(".md") and not name.startswith(".") and name.casefold() != "user.md"
+    """True for Markdown files but those of facts that stand beside the notes of a person or a group."""
+    return name.lower().endswith(".md") and not name.startswith(".") and name.casefold() not in _OF_FACTS

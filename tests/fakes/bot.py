@@ -1,10 +1,11 @@
 """The whole core around a scripted model: real files, real sessions, a bus in memory."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.bus.memory import MemoryBus
@@ -28,7 +29,7 @@ from nanobot.core.commands import Command, Router
 from nanobot.core.conversation import Conversations
 from nanobot.core.dispatcher import Dispatcher, PatientBus, Standing
 from nanobot.core.lanes import BackgroundSlot, Lanes
-from nanobot.core.prompt import Budgets, ContextBuilder, Skills
+from nanobot.core.prompt import ContextBuilder, Skills
 from nanobot.core.window import STRATEGIES
 from nanobot.i18n.languages import Languages
 from nanobot.ids import new_id
@@ -55,7 +56,6 @@ from nanobot.workspace import Workspace
 from tests.fakes.clock import FakeClock
 
 ADDRESS = Address("cli", "test")
-BUDGETS = Budgets(memory=32768, soul=16384, user=16384, agents=16384, tools=16384)
 
 
 class NoChoices:
@@ -82,7 +82,7 @@ class Bot:
         max_steps: int = 40,
         compact_at: float = 0.75,
         steer: bool = True,
-        budgets: Budgets = BUDGETS,
+        budgets: Mapping[str, int] = MappingProxyType({}),
         strategy: str = "layered",
         store: SessionManager | None = None,
         bus: Bus | None = None,
@@ -114,7 +114,7 @@ class Bot:
             lambda path: MemoryFolder(path, self.documents),
             read_frontmatter,
             self.clock,
-            budget=budgets.memory,
+            budget=budgets.get("memory", 32768),
         )
         skills = Skills(self.workspace.skills, self.documents, read_frontmatter)
         reminders = RecallInjector(self.memories, self.clock) if recalls else None

@@ -12,6 +12,7 @@ from nanobot.aio import shielded
 from nanobot.errors import StoreError
 from nanobot.forgetting.stores.files import pieces
 from nanobot.memory.versions.worktree import MAX_SIZE, unfit
+from nanobot.memory_files import NOTES_FOLDER
 from nanobot.nlp.matcher import MOST_OF_A_LINE, ShippedTexts, TextMatcher, beginning, plain
 from nanobot.ports import ErasedPiece, ErasurePlan, StoreFindings
 from nanobot.store.private import is_temp, put, remove, remove_stale_temps
@@ -187,7 +188,7 @@ _OVERLAP = 4096  # of two pieces: what is looked for is shorter
 _PROSE = frozenset({"", ".md", ".markdown", ".txt", ".text", ".org", ".rst", ".log", ".csv"})
 """Endings of files from which a line can be taken without breaking the rest."""
 
-_TOPS = (*VERSIONED_FOLDERS, "memory")
+_TOPS = (*VERSIONED_FOLDERS, NOTES_FOLDER)
 _COPY = re.compile(  # of what an editor, a person or a merge keeps beside a file
     r"#(?P<emacs>.+)#|\.#(?P<lock>.+)|\.(?P<vim>.+)\.sw[a-z]|\.?(?P<kate>.+)\.kate-swp"
     r"|(?P<tilde>.+?)(?:\.~\d+)?~|(?P<ending>.+)\.(?:bak|old|orig|save|tmp|backup|copy|rej)\d*",

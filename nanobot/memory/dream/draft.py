@@ -12,7 +12,8 @@ from nanobot.memory.dream.operations import Proposal, RefusedOperation
 from nanobot.memory.facts import bare, compared, with_fact, without_speaker
 from nanobot.memory.markdown import body_of, facts_of, field_of, lines_of, newline_of, note_text, touched
 from nanobot.memory.notes import is_safe_name, same_name
-from nanobot.memory.scopes import MEMORY, ScopePaths
+from nanobot.memory.scopes import ScopePaths
+from nanobot.memory_files import FILES, MEMORY
 from nanobot.nlp.words import difference, is_stop, overlap, words_of
 from nanobot.ports import Edit
 
@@ -20,7 +21,7 @@ from nanobot.ports import Edit
 
 
 _NAME = re.compile(r"[^\W_][\w-]{0,63}")
-_TAKEN = frozenset({"memory", "user", "soul", "agents", "tools", "heartbeat", "skill"})
+_TAKEN = frozenset({"skill", *(file.key for file in FILES)})
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def _bytes(text: str | None) -> bytes | None:
 
 _DATED = re.compile(r"\d{4}-\d{2}-\d{2}\)?[.。]?$")
 _PREFIX = re.compile(r"\s*(?:[-*+•]\s+|\d+[.)]\s+)?")
-_TITLES = {"USER.md": "# The user", "MEMORY.md": "# Memory"}
+_TITLES = {file.name: file.title for file in FILES if file.title}
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from nanobot.memory.episodes.transcript_text import origin_of
 from nanobot.memory.facts import is_told_of_others, told_by
 from nanobot.memory.markdown import facts_of
 from nanobot.memory.provenance import authors
-from nanobot.memory.scopes import MEMORY
+from nanobot.memory_files import MEMORY
 from nanobot.nlp.own_words import is_plain_title, speaks_for
 from nanobot.nlp.pasted import own_part, pasted_spans
 from nanobot.nlp.words import content_words, is_stop, words_of

@@ -20,7 +20,7 @@ from nanobot.memory.episodes.transcript_text import shortened
 from nanobot.memory.facts import compared
 from nanobot.memory.history import MOST, Ages
 from nanobot.memory.proposals import Proposals, changed_lines
-from nanobot.memory.scopes import SOUL, ScopePaths
+from nanobot.memory.scopes import ScopePaths
 from nanobot.ports import Clock, DreamBook, Edit, Episode, Episodes, ProposedChange, SessionStore, VersionStore
 from nanobot.transcript import Message, Span
 
@@ -228,10 +228,10 @@ class Landing:
         for scope, proposals in wished.items():
             draft, buried, ages = await self.open(scope)
             gate = self.gate(scope, batch, buried, ages)
-            soul, waiting = draft.places.fixed.get(SOUL, ""), await self._waiting(scope)
+            proposed, waiting = draft.places.proposed, await self._waiting(scope)
             admitted: list[ValidatedDraft] = []
             for proposal in proposals:
-                if proposal.file in (SOUL, soul) and _changes(proposal) & waiting:
+                if proposal.file in (*proposed, *proposed.values()) and _changes(proposal) & waiting:
                     continue  # somebody is to decide about just this
                 try:
                     admitted.append(gate.admit(proposal, draft))
@@ -241,14 +241,14 @@ class Landing:
                     continue
                 draft = admitted[-1].draft
             edits = dict(draft.edits())
-            if edit := edits.pop(soul, None):
-                of_soul = [one for one in admitted if one.operation.file == soul and one.is_news]
-                whole.asked.append(_proposed(scope, {soul: edit}, of_soul))
-                whole.staged += [ReportedChange(scope, one.operation) for one in of_soul]
+            if held := {path: edits.pop(path) for path in proposed.values() if path in edits}:
+                of_held = [one for one in admitted if one.operation.file in held and one.is_news]
+                whole.asked.append(_proposed(scope, held, of_held))
+                whole.staged += [ReportedChange(scope, one.operation) for one in of_held]
             whole.evidence += [one.evidence for one in admitted if one.evidence]
             if edits:
                 whole.edits |= edits
-                told = dict.fromkeys(one.operation for one in admitted if one.operation.file != soul)
+                told = dict.fromkeys(one.operation for one in admitted if one.operation.file not in proposed.values())
                 whole.changes += [ReportedChange(scope, operation) for operation in told]
         return whole
 

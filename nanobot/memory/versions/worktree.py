@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from nanobot.errors import VersionError
+from nanobot.memory_files import NOTES_FOLDER
 from nanobot.ports import Edit, Shape
 from nanobot.store.private import private_folder, remove_stale_temps, replace_only, sync_folder
 from nanobot.workspace import PRIVATE_FILE, VERSIONED_FILES, VERSIONED_FOLDERS, is_versioned
@@ -28,7 +29,7 @@ _SAVING = 0.02  # seconds; an editor that writes over a file empties it first
 _BINARY_HEAD = 8000  # bytes that are looked at for a NUL, as git does
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _TRIES = 5
-_TOPS = (*VERSIONED_FILES, *VERSIONED_FOLDERS, "memory")
+_TOPS = (*VERSIONED_FILES, *VERSIONED_FOLDERS, NOTES_FOLDER)
 
 
 def blob_id(data: bytes) -> str:
@@ -194,7 +195,7 @@ class WorkTree:
             info = full.lstat()
             if stat.S_ISDIR(info.st_mode):
                 names = _names(full)
-                if ".git" in names and path != "memory":
+                if ".git" in names and path != NOTES_FOLDER:
                     found.skipped[path] = "repository"  # it has a history of its own
                     return
                 for name in names:

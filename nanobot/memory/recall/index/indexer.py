@@ -16,6 +16,7 @@ from nanobot.memory.episodes import history_file
 from nanobot.memory.recall.index.database import FILE_FIELDS, NOBODY, File, IndexDatabase, IndexEntry, Texts, Words
 from nanobot.memory.recall.index.reader import SqliteRecallIndex
 from nanobot.memory.recall.index.vectors import Vectors
+from nanobot.memory_files import FILES
 from nanobot.ports import DocumentText, Episode
 from nanobot.ports.recall import Embedder, Progress, ReadWritten, Source, Written
 from nanobot.sessions import lines
@@ -232,7 +233,7 @@ class DocumentIndexer:
     def _of(self, scope: str) -> Iterator[tuple[str, tuple[Source, DocumentText]]]:
         """The files of a scope, by their path relative to the workspace."""
         folder = MemoryFolder(self._workspace.memory_of(scope), self._documents)
-        for path in (self._workspace.user_of(scope), folder.path):
+        for path in (self._workspace.file(file.name, scope) for file in FILES if file.is_of_scope):
             yield self._name(path), ("memory", self._documents.look(path))
         for name, document in folder.notes().items():
             yield self._name(folder.path.with_name(name)), ("note", document)
