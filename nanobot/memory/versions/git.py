@@ -12,14 +12,14 @@ from pathlib import Path
 from subprocess import PIPE, TimeoutExpired
 from threading import Thread
 from types import TracebackType
-from typing import Self
-
-from git.cmd import Git
-from git.exc import GitCommandError
+from typing import TYPE_CHECKING, Self
 
 from nanobot.errors import VersionError
 from nanobot.store.private import keeps_modes, write_private
 from nanobot.workspace import PRIVATE_FOLDER
+
+if TYPE_CHECKING:
+    from git.cmd import Git
 
 # git with its configuration pinned: no hooks, no filters, no programs, no settings but ours.
 
@@ -74,9 +74,16 @@ _PINNED = (
 )
 
 
-def program() -> str | None:
-    """Return the path of git; None if this machine has none."""
-    return shutil.which("git")
+def require() -> "tuple[str, type[Git]]":
+    """Path of git, and GitPython's class that starts it. Raises VersionError `missing` without either."""
+    program = shutil.which("git")
+    if program is None:
+        raise VersionError("missing", "there is no git on this machine")
+    try:
+        from git.cmd import Git  # takes its time, and fails over a git that does not run
+    except ImportError as error:
+        raise VersionError("missing", f"git cannot be used: {error}") from error
+    return program, Git
 
 
 def initialise(folder: Path) -> None:
@@ -103,12 +110,10 @@ class Repository:
 
     def __init__(self, git_dir: Path, work_tree: Path) -> None:
         """Raises VersionError `missing` if there is no git."""
-        found = program()
-        if found is None:
-            raise VersionError("missing", "there is no git on this machine")
+        found, starter = require()
         self.git_dir = git_dir
         self.work_tree = work_tree
-        self._git = Git(str(work_tree))
+        self._git = starter(str(work_tree))
         self._reader: Git.AutoInterrupt | None = None
         shared = f"core.sharedRepository={'0600' if _keeps_modes(work_tree) else 'umask'}"
         pins = [part for pin in (*_PINNED, shared) for part in ("-c", pin)]
@@ -142,7 +147,7 @@ class Repository:
             raise VersionError("failed", f"git {arguments[0]}: {problem.decode(errors='replace').strip()[:500]}")
         return process.returncode, output
 
-    def start(self, *arguments: str) -> Git.AutoInterrupt:
+    def start(self, *arguments: str) -> "Git.AutoInterrupt":
         """A process with pipes; to be ended by whoever started it. Raises VersionError."""
         try:
             return self._git.execute([*self._prefix, *arguments], istream=PIPE, as_process=True)
@@ -173,9 +178,8 @@ class Repository:
                     raise VersionError("failed", f"the history is damaged: {b' '.join(head).decode(errors='replace')}")
                 yield head[1], process.stdout.read(int(head[2]))
                 process.stdout.read(1)
-            process.wait()
-        except GitCommandError as error:
-            raise VersionError("failed", f"git cat-file ended with {error.status}") from error
+            if process.proc and (status := process.proc.wait()):
+                raise VersionError("failed", f"git cat-file ended with {status}")
         finally:
             end(process)
             complaints.join()
@@ -212,7 +216,7 @@ class Repository:
         return self.ask("merge-base", "--is-ancestor", older, newer, fine=(0, 1, 128))[0] == 0
 
 
-def end(process: Git.AutoInterrupt) -> None:
+def end(process: "Git.AutoInterrupt") -> None:
     """Leave nothing of a process, whatever state it is in."""
     for pipe in (process.stdin, process.stdout, process.stderr):
         with suppress(OSError, ValueError):

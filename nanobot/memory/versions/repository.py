@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from nanobot.errors import VersionError
-from nanobot.memory.versions.git import Repository
+from nanobot.memory.versions.git import Repository, initialise
 from nanobot.store.private import private_folder, sync_folder, write_private
 from nanobot.workspace import VERSIONED_FILES, VERSIONED_FOLDERS, Workspace
 
@@ -62,7 +62,7 @@ def make(git_dir: Path, workspace: Workspace, filters: Mapping[str, str]) -> Non
     try:
         private_folder(new.parent)
         shutil.rmtree(new, ignore_errors=True)
-        _initialise(new)
+        initialise(new)
         furnish(new, settings(git_dir, workspace, filters), filters)
         if git_dir == workspace.versions_aside:
             _ignore(new)
@@ -130,12 +130,6 @@ def _ignore(git_dir: Path) -> None:
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
     return f'"{escaped}"'
-
-
-def _initialise(folder: Path) -> None:
-    from nanobot.memory.versions.git import initialise  # where no git is installed, its import fails
-
-    initialise(folder)
 
 
 # What of a damaged history can be put right, because it is derived; and whether the rest is damaged.

@@ -2,31 +2,35 @@
 
 import asyncio
 import logging
-import shutil
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
 
 from nanobot.aio import shielded
 from nanobot.errors import StoreError, VersionError
+from nanobot.memory.versions import git, objects, purge, repository
+from nanobot.memory.versions.commit import VersionCommitter, VersionJournal, plan_restore, plan_undo, roll_forward
+from nanobot.memory.versions.git import Repository
+from nanobot.memory.versions.purge import Erase, Reword
 from nanobot.memory.versions.worktree import WorkTree
 from nanobot.ports import Author, Clock, Describe, Edit, FileDiff, HandEdits, Owned, Plan, Shape, Version
 from nanobot.workspace import Workspace
-
-if TYPE_CHECKING:
-    from nanobot.memory.versions.work import VersionWork
-
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 _LASTING = ("missing", "busy", "failed", "damaged")
-"""What keeps versions from being made at all, rather than the one that was asked for."""
+"""Kinds of errors that keep versions from being made at all, rather than the one that was asked for."""
+
+_MANY_LOOSE = 2000
+"""Objects in files of their own; beyond it they are packed into one."""
 
 
 class GitVersions:
-    """One operation at a time, in a thread. GitPython is imported at the first: that takes its time.
+    """A VersionStore. One operation at a time, in a thread; each opens the repository and leaves no process behind.
 
     Without git, files are changed all the same, each as a whole, and what asks for the past raises `missing`.
     """
@@ -40,8 +44,12 @@ class GitVersions:
         lock: "threading.Lock | None" = None,
     ) -> None:
         """`lock` is held while a file is replaced; to be shared with whoever else in this process writes them."""
+        self._workspace = workspace
         self._worktree = WorkTree(workspace.root, shape, lock or threading.Lock())
-        self._arguments = (workspace, self._worktree, shape.filters, clock, describe)
+        self._filters = shape.filters
+        self._clock = clock
+        self._describe = describe
+        self._journal = VersionJournal(workspace.versions_journal)
         self._one_at_a_time = asyncio.Lock()
         self._problem = ""
 
@@ -50,17 +58,31 @@ class GitVersions:
         return self._problem
 
     async def ensure(self) -> HandEdits:
-        return await self._or_without(lambda work: work.ensure(), HandEdits)
+        def work() -> HandEdits:
+            with self._writing() as repo:
+                edits = self._committer(repo).commit_hand_edits()
+                _tidy(repo)
+                return edits
+
+        return await self._or_without(work, HandEdits)
 
     async def files(self, within: Sequence[str] = ()) -> Mapping[str, bytes]:
         found = await self._alone(lambda: self._worktree.scan(within))
         return {path: data for path, (data, _) in found.files.items()}
 
     async def commit_hand_edits(self) -> HandEdits:
-        return await self._or_without(lambda work: work.commit_hand_edits(), HandEdits)
+        def work() -> HandEdits:
+            with self._writing() as repo:
+                return self._committer(repo).commit_hand_edits()
+
+        return await self._or_without(work, HandEdits)
 
     async def commit(self, edits: Mapping[str, Edit], message: str, author: Author = "nanobot") -> str | None:
-        return await self._or_without(lambda work: work.commit(edits, message, author), lambda: self._write(edits))
+        def work() -> str | None:
+            with self._writing() as repo:
+                return self._committer(repo).commit(edits, message, author)
+
+        return await self._or_without(work, lambda: self._write(edits))
 
     async def write(self, edits: Mapping[str, Edit]) -> None:
         await self._alone(lambda: self._write(edits))
@@ -68,46 +90,73 @@ class GitVersions:
     async def log(
         self, limit: int | None = None, within: Sequence[str] = (), author: Author | None = None
     ) -> Sequence[Version]:
-        return await self._do(lambda work: work.log(limit, within, author))
+        return await self._read(lambda repo: objects.version_log(repo, limit=limit, within=within, author=author))
 
     async def resolve(self, abbreviated: str) -> str:
-        return await self._do(lambda work: work.resolve(abbreviated))
+        ids = self._workspace.version_ids
+        return await self._read(lambda repo: objects.resolve(repo, abbreviated, purge.renamed(ids)))
 
     async def show(self, version: str) -> tuple[Version, Sequence[FileDiff]]:
-        return await self._do(lambda work: work.show(version))
+        return await self._read(lambda repo: objects.show(repo, version))
 
     async def diffs(self, versions: Sequence[Version]) -> Sequence[Sequence[FileDiff]]:
-        return await self._do(lambda work: work.diffs(versions)) if versions else []
+        return await self._read(lambda repo: objects.diffs(repo, versions)) if versions else []
 
     async def files_at(self, version: str, within: Sequence[str] = ()) -> Mapping[str, bytes]:
-        return await self._do(lambda work: work.files_at(version, within))
+        return await self._read(lambda repo: objects.files_at(repo, version, within))
 
     async def look_back(self, look: Callable[[str, bytes], None]) -> None:
-        await self._do(lambda work: work.look_back(look))
+        await self._read(lambda repo: objects.look_back(repo, look))
 
     async def origin(self, path: str, line: bytes) -> Version | None:
-        return await self._do(lambda work: work.origin(path, line))
+        return await self._read(lambda repo: objects.origin(repo, path, line))
 
     async def plan_restore(self, version: str, owned: Owned) -> Plan:
-        return await self._do(lambda work: work.plan_restore(version, owned))
+        return await self._plan(lambda repo: plan_restore(repo, version, owned))
 
     async def plan_undo(self, version: str, owned: Owned) -> Plan:
-        return await self._do(lambda work: work.plan_undo(version, owned))
+        return await self._plan(lambda repo: plan_undo(repo, version, owned))
 
-    async def purge(
-        self, erase: Callable[[str, bytes], bytes | None], reword: Callable[[str, Mapping[str, str]], str]
-    ) -> Mapping[str, str]:
-        return await self._do(lambda work: work.purge(erase, reword))
+    async def purge(self, erase: Erase, reword: Reword) -> Mapping[str, str]:
+        def work() -> Mapping[str, str]:
+            with self._writing() as repo:
+                self._committer(repo).commit_hand_edits()
+                ids = purge.build(repo, erase, reword)
+            with self._writing():  # whoever opens a history whose successor is ready, puts that in its place
+                return ids
 
-    async def _do(self, operation: "Callable[[VersionWork], T]") -> T:
-        result = await self._alone(lambda: operation(self._work()))
+        return await self._do(work)
+
+    async def _read(self, look: Callable[[Repository], T]) -> T:
+        def work() -> T:
+            with self._reading() as repo:
+                return look(repo)
+
+        return await self._do(work)
+
+    async def _plan(self, plan: Callable[[Repository], Plan]) -> Plan:
+        def work() -> Plan:
+            with self._writing() as repo:
+                self._committer(repo).commit_hand_edits()
+                return plan(repo)
+
+        return await self._do(work)
+
+    async def _do(self, work: Callable[[], T]) -> T:
+        """Do what takes git. Raises VersionError `missing` where there is none."""
+
+        def with_git() -> T:
+            git.require()
+            return work()
+
+        result = await self._alone(with_git)
         self._problem = ""
         return result
 
-    async def _or_without(self, operation: "Callable[[VersionWork], T]", without: Callable[[], T]) -> T:
+    async def _or_without(self, work: Callable[[], T], without: Callable[[], T]) -> T:
         """Do it; where there is no git, do what can be done without."""
         try:
-            return await self._do(operation)
+            return await self._do(work)
         except VersionError as error:
             if error.kind != "missing":
                 raise
@@ -134,21 +183,51 @@ class GitVersions:
             self._problem = str(error)
             log.warning("the history of memory is not kept: %s", error)
 
-    def _work(self) -> "VersionWork":
-        if shutil.which("git") is None:
-            raise VersionError("missing", "there is no git on this machine")
-        try:
-            from nanobot.memory.versions.work import VersionWork
-        except ImportError as error:  # what GitPython raises over a git that does not run
-            raise VersionError("missing", f"git cannot be used: {error}") from error
-        return VersionWork(*self._arguments)
-
     def _write(self, edits: Mapping[str, Edit]) -> None:
         wanted = self._worktree.checked(edits)
         self._worktree.expect(wanted)
         for path, edit in wanted.items():
             if edit.before != edit.after and not self._worktree.write(path, edit.before, edit.after):
                 raise VersionError("conflict", f"changed meanwhile: {path}", paths=[path])
+
+    @contextmanager
+    def _writing(self) -> Iterator[Repository]:
+        """The repository, with all done that was left undone, and nobody else at work in it."""
+        git_dir = repository.find(self._workspace)
+        if not git_dir.is_dir():
+            repository.make(git_dir, self._workspace, self._filters)
+        git.check(git_dir, self._workspace.root)
+        purge.finish(git_dir, self._journal, self._workspace.version_ids)
+        with self._opened(git_dir) as repo:
+            roll_forward(repo, self._journal, self._worktree)
+            yield repo
+
+    @contextmanager
+    def _reading(self) -> Iterator[Repository]:
+        """The repository as it is."""
+        git_dir = repository.find(self._workspace)
+        if not git_dir.is_dir():
+            raise VersionError("unknown", "there is no version yet")
+        with self._opened(git_dir) as repo:
+            if repo.commit_id("HEAD") is None:
+                raise VersionError("unknown", "there is no version yet")
+            yield repo
+
+    @contextmanager
+    def _opened(self, git_dir: Path) -> Iterator[Repository]:
+        """The repository, mended. What fails in one that is damaged beyond that is a VersionError `damaged`."""
+        config = repository.settings(git_dir, self._workspace, self._filters)
+        with Repository(git_dir, self._workspace.root) as repo:
+            try:
+                repository.mend(repo, config, lambda: repository.furnish(git_dir, config, self._filters))
+                yield repo
+            except VersionError as error:
+                if error.kind == "failed" and repository.is_damaged(repo):
+                    raise VersionError("damaged", f"{git_dir}: {error.detail}") from error
+                raise
+
+    def _committer(self, repo: Repository) -> VersionCommitter:
+        return VersionCommitter(repo, self._worktree, self._journal, self._clock, self._describe)
 
 
 class VersionsBeside(GitVersions):
@@ -159,4 +238,11 @@ class VersionsBeside(GitVersions):
 
     async def commit_hand_edits(self) -> HandEdits:
         """None; but that there is no git is noticed here as well."""
-        return await self._or_without(lambda _: HandEdits(), HandEdits)
+        return await self._or_without(HandEdits, HandEdits)
+
+
+def _tidy(repo: Repository) -> None:
+    """Keep the number of files small; nothing is thrown away."""
+    count = repo.run("count-objects").split()[0]
+    if int(count) > _MANY_LOOSE:
+        repo.run("repack", "-d", "-l", "-q")
