@@ -14,10 +14,10 @@ from nanobot.memory.recall.index.indexer import Indexer
 from nanobot.memory.recall.index.reader import SqliteRecallIndex
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.service import written_reader
-from nanobot.memory.scopes import MemoryRegistry, Places
+from nanobot.memory.scopes import MemoryRegistry, ScopePaths
 from nanobot.memory.versions.store import GitVersions
 from nanobot.nlp.words import words_of
-from nanobot.ports import Edit, ModelInfo, Within
+from nanobot.ports import Edit, ModelInfo, SearchLimits
 from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmatter
 from nanobot.workspace import Workspace, is_guarded, is_hidden, is_remembered
 from tests.fakes.clock import FakeClock
@@ -52,7 +52,7 @@ def _of(workspace: Workspace, name: str, scope: Scope) -> Mapping[str, object]:
     asyncio.run(versions.ensure())
     index = SqliteRecallIndex(workspace.recall_index)
     Indexer(index.database, workspace, words_of, written_reader(read_frontmatter)).sync()
-    within = Within(scopes=frozenset({scope.name}))
+    within = SearchLimits(scopes=frozenset({scope.name}))
     hits = LocalRecall(index).search("marathon", now=clock.now(), k=5, within=within)
     index.close()
     return {
@@ -60,7 +60,7 @@ def _of(workspace: Workspace, name: str, scope: Scope) -> Mapping[str, object]:
         "prompt": context.prompt(MODEL, scope).message.content,
         "pages": [page.text for page in pages_of(shelf, documents) if page.file == name],
         "notes": list(shelf.notebook.index),
-        "dream": Places(scope).fixed.get(name),
+        "dream": ScopePaths(scope).fixed.get(name),
         "versions": [line for line in asyncio.run(versions.files()) if line == path],
         "operations": [one.verb for one in operations({path: Edit(None, b"- one\n- two\n")}, ())],
         "rules": [is_remembered(inside), is_guarded(inside), is_hidden(inside)],
