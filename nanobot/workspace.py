@@ -419,7 +419,7 @@ def folder_of(scope: str) -> PurePosixPath:
 
 
 def place_of(file: MemoryFile, scope: str) -> PurePosixPath:
-    """Where a scope's file of the table lies, relative to the workspace."""
+    """Return the path of a scope's file of the table, relative to the workspace."""
     folder = folder_of(scope) if file.of == "each" else PurePosixPath()
     return (PurePosixPath(NOTES_FOLDER) if file.among_notes and not folder.parts else folder) / file.name
 

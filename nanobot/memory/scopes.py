@@ -36,7 +36,7 @@ class ScopePaths:
 
     @cached_property
     def proposed(self) -> Mapping[str, str]:
-        """Those of them that change only with an owner's yes."""
+        """Paths, by name, of the files among them that change only with an owner's yes."""
         return {name: path for name, path in self.fixed.items() if BY_NAME[name].dream == "proposes"}
 
     @property
