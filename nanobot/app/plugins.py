@@ -71,8 +71,9 @@ def _check_secrets(section: object) -> None:
 
 def configured_channels(config: Config) -> list[ConfiguredChannel]:
     """The built-in channels with a section in the configuration, then those of plugins. Raises ConfigError."""
-    sections = {name: getattr(config, name, None) for name in BUILT_IN}
-    channels = [ConfiguredChannel(built_in(name), name, section) for name, section in sections.items() if section]
+    channels = [
+        ConfiguredChannel(built_in(name), key, section) for name, (key, section) in _built_in_sections(config).items()
+    ]
     names = _UniqueNames("channel", [TERMINAL, *(channel.name for channel in channels)])
     for plugin, entry in _entry_points(config.plugins, "nanobot.channels"):
         offered = _load(plugin, entry)
@@ -86,8 +87,17 @@ def configured_channels(config: Config) -> list[ConfiguredChannel]:
 
 def has_channels(config: Config) -> bool:
     """True if people can talk to the bot elsewhere than in the terminal. Raises ConfigError."""
-    built_in_ones = any(getattr(config, name, None) for name in BUILT_IN)
-    return built_in_ones or any(True for _ in _entry_points(config.plugins, "nanobot.channels"))
+    return bool(_built_in_sections(config)) or any(True for _ in _entry_points(config.plugins, "nanobot.channels"))
+
+
+def _built_in_sections(config: Config) -> dict[str, tuple[str, object]]:
+    """Key and section of each built-in channel that is configured.
+
+    A platform for which config/tree.py declares no section is configured under plugins.NAME.
+    """
+    own = {name: (name, section) for name in BUILT_IN if (section := getattr(config, name, None))}
+    beside = {name: (f"plugins.{name}", config.plugins[name] or {}) for name in BUILT_IN if name in config.plugins}
+    return own | {name: found for name, found in beside.items() if not hasattr(config, name)}
 
 
 def plugin_tools(plugins: Plugins, taken: Collection[str] = ()) -> list[Tool]:
@@ -125,7 +135,7 @@ def _entry_points(plugins: Plugins, group: Group) -> Iterator[tuple[str, "EntryP
     every = entry_points()
     offered = {entry.name for of in ("nanobot.tools", "nanobot.channels") for entry in every.select(group=of)}
     for name in plugins:
-        if name not in offered:
+        if name not in offered and name not in BUILT_IN:
             raise ConfigError(
                 f"plugins.{name} has settings, but no package that is installed offers a plugin {name}: install it "
                 f"into the environment of nanobot, or take plugins.{name} out of config.yaml"

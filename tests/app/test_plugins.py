@@ -8,13 +8,14 @@ import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from aiohttp import web
 
 from nanobot.app.plugins import configured_channels, has_channels, plugin_tools
 from nanobot.authority import OWNER_IN_TERMINAL
+from nanobot.channels.registry import BUILT_IN
 from nanobot.config import Config
 from nanobot.errors import ConfigError
 from nanobot.messages import Address
@@ -83,6 +84,16 @@ def test_a_channel_with_the_name_of_another_ends_the_start(tmp_path: Path) -> No
         configured_channels(Config(plugins={"lobby": None, "half": None}))
     with pytest.raises(ConfigError, match=r"plugins\.no: nanobot_lobby:NAME is no ChannelType"):
         configured_channels(Config(plugins={"no": None}))
+
+
+def test_a_platform_that_comes_along_needs_a_package_and_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(cast("dict[str, str]", BUILT_IN), "hall", "nanobot_lobby:CHANNEL")
+    config = Config(plugins={"hall": {"token": "t", "server": "http://127.0.0.1:9", "owners": [42]}})
+
+    (channel,) = configured_channels(config)
+    assert has_channels(config)
+    assert (channel.name, list(channel.settings().owners)) == ("lobby", ["42"])
+    assert plugin_tools(config.plugins) == []
 
 
 def test_a_channel_of_a_plugin_has_owners_and_groups_as_built_in_ones_have() -> None:

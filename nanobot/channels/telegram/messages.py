@@ -1,6 +1,5 @@
 """Inbound messages: from Telegram's message to ours, with its words, files, quotes, and for whom it is."""
 
-import hashlib
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ from nanobot.channels.registry import ChannelServices
 from nanobot.channels.telegram.api import TelegramTooLargeError
 from nanobot.channels.telegram.chats import ChatMigrations, address, is_nobody, is_private, plain_name, sender_of
 from nanobot.channels.telegram.files import MB, Arriving, TelegramDownloads, files_in
-from nanobot.channels.telegram.settings import inbound_id
+from nanobot.channels.telegram.settings import edit_id, inbound_id
 from nanobot.errors import LLMError, NanobotError, StoreError
 from nanobot.i18n import say
 from nanobot.messages import Attachment, InboundMessage, OutboundMessage, Quote
@@ -485,10 +484,9 @@ class TelegramInbound:
             return
         original = inbound_id(message.chat_id, message.message_id)
         seconds = int(message.edit_date.timestamp()) if message.edit_date else 0
-        digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]  # two edits may come within a second
         await self._publish(
             InboundMessage(
-                id=f"{original}:edit:{seconds}:{digest}",
+                id=edit_id(original, seconds, message.text or message.caption or ""),
                 address=address(await self._moved.original(message.chat_id), message),
                 sender=sender_of(message),
                 authority=admission.authority,

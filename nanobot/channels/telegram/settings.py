@@ -1,5 +1,6 @@
 """Settings of Telegram, its rate limits, and its ids."""
 
+import hashlib
 import json
 from dataclasses import dataclass, field
 
@@ -66,6 +67,11 @@ def inbound_id(chat: int, message: int) -> str:
     return f"{NAME}:{chat}:{message}"
 
 
+def edit_id(original: str, seconds: int, text: str) -> str:
+    """The id of a new wording, of this time; two edits may come within a second."""
+    return f"{original}:edit:{seconds}:{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:8]}"
+
+
 def message_in(chat: int, inbound: str | None) -> int | None:
     """The number that a message with this id has in a chat; None if it is not from there."""
     channel, _, rest = (inbound or "").partition(":")
@@ -93,8 +99,12 @@ def held_message(name: str, value: str) -> HeldMessage | None:
         update = json.loads(value)
         message = update.get("message") or update["edited_message"]
         chat, sender = message["chat"], message["from"]
+        inbound = inbound_id(int(chat["id"]), int(message["message_id"]))
+        if "message" not in update:
+            text = message.get("text") or message.get("caption") or ""
+            inbound = edit_id(inbound, int(message.get("edit_date", 0)), text)
         return HeldMessage(
-            inbound_id(int(chat["id"]), int(message["message_id"])),
+            inbound,
             Address(NAME, str(chat["id"])),
             Sender(str(sender["id"])),
             is_alone=chat.get("type") == "private",

@@ -1,8 +1,11 @@
 """What people write arrives: whose it is, whether it is for the bot, and what came along."""
 
+import json
+
 import pytest
 
 from nanobot.authority import Role, Scope
+from nanobot.channels.telegram.settings import HELD, held_message
 from nanobot.messages import Address, Quote
 from tests.channels.telegram.scene import GARDEN, KITCHEN, MEMBER, OWNER, STRANGER, Scene
 from tests.fakes.telegram_world import ANONYMOUS, LINKED
@@ -200,6 +203,20 @@ async def test_two_edits_in_the_same_second_are_two(scene: Scene) -> None:
 
     assert [one.text, two.text] == ["buy milk", "buy oat milk"]
     assert one.id != two.id
+
+
+async def test_an_edit_that_is_forgotten_while_it_is_worked_on_is_not_heard(scene: Scene) -> None:
+    message = scene.owner().says("buy mlik")
+    async with scene.listening():
+        first = await scene.hears()
+        edited = {**message.data, "text": "buy milk", "edit_date": 1_800_000_000}
+        held = held_message(f"{HELD}1", json.dumps({"update_id": 1, "edited_message": edited}))
+        assert held
+        await scene.spool.drop(f"{HELD}1", held.inbound)  # as forgetting does
+        scene.owner().edits(message, "buy milk", edit_date=1_800_000_000)
+        scene.owner().edits(message, "buy oat milk", edit_date=1_800_000_000)
+        assert [(await scene.hears()).text] == ["buy oat milk"]
+    assert held.inbound.startswith(f"{first.id}:edit:")
 
 
 async def test_what_nobody_says_makes_no_turn(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
