@@ -89,7 +89,7 @@ class LobbyChannel:
             meant=self._meant(text),
             text=text,
         )
-        admission = await self._services.door.admit(contact)
+        admission = await self._services.access.admit(contact)
         if admission is None:  # nothing of a stranger is kept
             return
         inbound = InboundMessage(

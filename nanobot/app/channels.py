@@ -128,7 +128,7 @@ def build_transcriber(config: Config, clock: Clock) -> EndpointTranscriber | Non
     return EndpointTranscriber(says.model, Endpoint(base_url=says.base_url, api_key=known(says.api_key)), clock)
 
 
-# Looks how the gateway is doing, and says what is new.
+# The monitor.
 
 
 Tell = Callable[[str], None]
@@ -151,7 +151,7 @@ class GatewayMonitor:
         self._tell = tell
         self._told: dict[str, str] = {}
         self._started, self._began = clock.now(), clock.monotonic()
-        self.posts: Sequence[ChannelRunner] = ()
+        self.runners: Sequence[ChannelRunner] = ()
         self.health: Supervisor | None = None
         self.disk_trouble: Callable[[], str] = str
         """Why messages wait for the disk, in a sentence; "" if they do not."""
@@ -196,8 +196,8 @@ class GatewayMonitor:
             self._tell_new(DISK, say("gateway.disk_well", self._language))
         if self.once_up and any(state.state == "up" for state in states):
             self._tell_new("once_up", self.once_up)
-        if self.posts and all(post.state().state == "refused" for post in self.posts):
-            self._tell_new("posts", say("gateway.none_left", self._language))
+        if self.runners and all(runner.state().state == "refused" for runner in self.runners):
+            self._tell_new("runners", say("gateway.none_left", self._language))
 
     def _tell_new(self, about: str, line: str) -> None:
         if self._told.get(about) != line:
@@ -206,7 +206,7 @@ class GatewayMonitor:
 
     def _channels(self) -> Sequence[ChannelState]:
         """The channels; the disk, and what serves GET /health, only if something is wrong with them."""
-        states = [post.state() for post in self.posts]
+        states = [runner.state() for runner in self.runners]
         if disk := self._spool.trouble:
             state = ChannelState(name=DISK, state="trouble", trouble=disk.kind, since=disk.since, refused=disk.refused)
             states.append(state)

@@ -89,7 +89,7 @@ class Gateway:
         self._watch.disk_trouble = lambda: self._bot.dispatcher.trouble
         self._transcriber = build_transcriber(config, clock)
         services = ChannelServices(
-            door=PeoplePolicy(self._people, spool.send, clock),
+            access=PeoplePolicy(self._people, spool.send, clock),
             media=MediaFolder(workspace),
             transcriber=self._transcriber,
             bookmarks=spool,
@@ -99,7 +99,7 @@ class Gateway:
             changed=self._watch.changed,
             menu=menu_of(self._bot.commands),
         )
-        self._posts = self._watch.posts = build_runners(configured_channels(config), services, spool)
+        self._runners = self._watch.runners = build_runners(configured_channels(config), services, spool)
         self._health = self._watch.health = self._supervised_health()
         self._desk = TerminalServer(spool, self._welcome, self._bot.language, self._recover)
 
@@ -107,7 +107,7 @@ class Gateway:
         """Serve until told to end; then nothing new begins, and what runs has `gateway.drain` seconds to finish."""
         root = self._ground.workspace.root
         self._tell(say("gateway.begins", self._language, version=__version__, workspace=root))
-        if self._posts and not self._people.has_owner:
+        if self._runners and not self._people.has_owner:
             self._watch.once_up = say("gateway.no_owner", self._language)
         model = self._bot.keep.models.get("")[0]
         Thread(target=model.warm, name="warm", daemon=True).start()  # ending does not wait for it
@@ -118,7 +118,7 @@ class Gateway:
             async with asyncio.TaskGroup() as tasks:
                 desk = self._desk.listen(self._spool.publish)
                 listening = [
-                    tasks.create_task(work) for work in (desk, *(post.listening.run() for post in self._posts))
+                    tasks.create_task(work) for work in (desk, *(runner.listening.run() for runner in self._runners))
                 ]
                 working = [tasks.create_task(work) for work in self._work()]
                 await ending.asked.wait()
@@ -143,7 +143,7 @@ class Gateway:
         yield keep_on(self._bot.forgetting, self._spool, self._ground.workspace, self._ground.clock)
         yield Supervisor(self._desk.name, self._desk.run, self._ground.clock).run()
         yield SocketServer(self._ground.workspace, __version__, {**control, "attach": self._desk.attach}).run()
-        yield from (post.delivering.run() for post in self._posts)
+        yield from (runner.delivering.run() for runner in self._runners)
         if self._health:
             yield self._health.run()
 
@@ -159,8 +159,8 @@ class Gateway:
             task.cancel()
         await asyncio.wait(listening)
         await self._bot.dispatcher.drain()
-        for post in self._posts:
-            await self._spool.quiet(post.name)
+        for runner in self._runners:
+            await self._spool.quiet(runner.name)
         await self._spool.quiet(self._desk.name, self._desk.is_watched)
 
     async def _clear_up(self) -> None:
@@ -232,7 +232,7 @@ class Gateway:
         return Supervisor("health", health.run, self._ground.clock, changed=self._watch.changed)
 
     async def _aclose(self) -> None:
-        closing = [post.aclose() for post in self._posts]
+        closing = [runner.aclose() for runner in self._runners]
         if self._transcriber:
             closing.append(self._transcriber.aclose())
         await asyncio.gather(*closing, self._bot.keep.models.aclose(), return_exceptions=True)  # each for itself

@@ -92,7 +92,7 @@ class AccessPolicy(Protocol):
 
 
 class PeoplePolicy:
-    """The Door that knows people.
+    """The access policy that knows people.
 
     Alone with the bot, owners and members are served, and a stranger is given a pairing code. In a group that an
     owner let in, owners and members are served; strangers there are not heard, and nothing of theirs is kept. In

@@ -12,8 +12,6 @@ from nanobot.errors import NanobotError
 from nanobot.messages import Address, Attachment, Button, OutboundMessage
 from nanobot.ports.gateway import Gap, Obstacle
 
-# What delivery needs of a chat platform, and how a platform says that it did not work.
-
 
 class RefusedTokenError(NanobotError):
     """The platform does not know the bot's token: no use in trying again before the configuration changes."""
@@ -174,7 +172,7 @@ class Platform(Protocol):
         ...
 
 
-# Why a platform cannot be reached, in a word; what the libraries say about it is for the log.
+# Obstacles.
 
 
 _NO_NETWORK = re.compile(

@@ -57,7 +57,7 @@ class ChannelServices:
     be called when `status` has changed; `menu` lists the commands that can be used in a chat.
     """
 
-    door: AccessPolicy
+    access: AccessPolicy
     media: Media
     transcriber: Transcriber | None
     bookmarks: Bookmarks

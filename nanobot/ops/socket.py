@@ -18,7 +18,7 @@ import msgspec
 from nanobot.errors import NanobotError, WorkspaceError
 from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, Workspace, set_mode
 
-# Where the socket is.
+# The path.
 
 
 LONGEST_PATH = 100
@@ -90,7 +90,7 @@ def _write(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-# One connection, line by line.
+# Connections.
 
 
 LONGEST = 16 * 1024 * 1024
@@ -155,7 +155,7 @@ class SocketWire:
             await self._writer.wait_closed()
 
 
-# Takes connections, and hands each to whoever does what it asks for.
+# The server.
 
 
 log = logging.getLogger(__name__)
@@ -242,7 +242,7 @@ class SocketServer:
         await self._serve[wish.do](wish.args, wire)
 
 
-# Reaches the gateway that runs for a workspace.
+# The client.
 
 
 PATIENCE = 10.0

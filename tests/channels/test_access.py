@@ -1,4 +1,4 @@
-"""The door in front of a channel."""
+"""The access policy in front of a channel."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ OTHER_GROUP = "-200"
 
 @dataclass
 class Front:
-    """A door, and what was said through it."""
+    """An access policy, and what was said through it."""
 
     clock: FakeClock = field(default_factory=FakeClock)
     store: MemoryPeople = field(default_factory=MemoryPeople)

@@ -27,7 +27,7 @@ from nanobot.i18n import Language, say
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Clock, Delivery, Outbox
 
-# One try to deliver a message, from where the last one stopped.
+# One attempt.
 
 
 log = logging.getLogger(__name__)
@@ -220,7 +220,7 @@ class MessageSender:
         return f"part {number + 1}/{len(self._parts)} of {self._message.id} to {self._message.address.session_key}"
 
 
-# Delivers what the bot says on one channel.
+# The deliverer.
 
 
 MOST_ATTEMPTS = 10_000

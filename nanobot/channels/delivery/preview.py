@@ -25,7 +25,7 @@ from nanobot.ids import new_id
 from nanobot.messages import Address, Progress
 from nanobot.ports import Clock, Outbox
 
-# The steps of a delivery, in the log.
+# Steps in the log.
 #
 # Each step is a line at level DEBUG before it, and the same line with ": done" after it. The words are stable, so
 # that a test can kill the process between any two of them. ID is a message's, P a platform's; TO is a session key.
@@ -73,7 +73,7 @@ async def noted(what: str, work: Callable[[], Coroutine[Any, Any, None]], clock:
             return
 
 
-# What a running turn has said so far, and what of it is worth showing now.
+# The text so far.
 
 
 FIRST_AFTER = 1.0
@@ -159,7 +159,7 @@ class PreviewText:
         return bool(self.remark or self.growing.strip())
 
 
-# The messages on a platform in which a turn's text is shown growing.
+# Preview messages.
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +283,7 @@ class PreviewMessages:
         self._live.pop()
 
 
-# Shows one running turn: that the bot is at work, and its text as it grows.
+# Preview of a turn.
 
 
 TYPING_EVERY = 4.5
@@ -458,7 +458,7 @@ class TurnPreview:
         self._shown = ""
 
 
-# The turns that are on stage in a channel.
+# All turns of a channel.
 
 
 class Shows:

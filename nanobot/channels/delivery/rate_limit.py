@@ -15,7 +15,7 @@ from nanobot.channels.platform import FloodError
 from nanobot.messages import Address
 from nanobot.ports import Clock
 
-# Waiting with the clock: for an event, or for the end of what was begun.
+# Waiting.
 
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ async def with_grace(work: Coroutine[Any, Any, T], clock: Clock, seconds: float)
         raise
 
 
-# What waits for a better time, and for how long.
+# Delays.
 
 
 FOREVER: Final = float("inf")
@@ -125,7 +125,7 @@ class Delays:
         return [Delay(at, wait.since, wait.reason, max(0.0, wait.until - now)) for at, wait in waits]
 
 
-# How fast a platform may be asked.
+# Rates.
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class Pace:
         return self.chat, self.every
 
 
-# The gate that every request of a bot passes: one lane per chat, one pace for all.
+# The rate limiter.
 
 
 SWEEP = 60.0
@@ -294,7 +294,7 @@ class RateLimiter:
         return self._chats[chat]
 
 
-# Requests to a platform, each through the gate.
+# Requests.
 
 
 GRACE = 5.0

@@ -26,7 +26,7 @@ from nanobot.errors import NanobotError
 from nanobot.ports import Clock, Publish
 from nanobot.ports.gateway import Gap
 
-# The connection to Discord's gateway, kept by discord.py.
+# The gateway connection.
 
 
 BETWEEN_IDENTIFIES = 5.0
@@ -138,7 +138,7 @@ class Client(discord.Client):
         return guild.filesize_limit if isinstance(guild, discord.Guild) else None
 
 
-# From logging in to Discord until something ends it.
+# Login.
 
 
 _PORTAL = "https://discord.com/developers/applications"
@@ -199,7 +199,7 @@ def _close_code(error: Exception) -> int | None:
     return error.code if isinstance(error, discord.ConnectionClosed) else None
 
 
-# Discord, as the rest of nanobot sees it.
+# The channel.
 
 
 FILE_LIMIT = 10 * 2**20
@@ -213,13 +213,13 @@ class DiscordChannel(DiscordSender):
     read afterwards (catching_up.py); edits made meanwhile are not.
     """
 
-    def __init__(self, settings: DiscordSettings, around: ChannelServices) -> None:
+    def __init__(self, settings: DiscordSettings, services: ChannelServices) -> None:
         self._rest = Rest(settings.api_base, settings.token)
         super().__init__(
-            self._rest, DiscordSenderContext(around.media, around.bookmarks, around.language, self._file_limit)
+            self._rest, DiscordSenderContext(services.media, services.bookmarks, services.language, self._file_limit)
         )
         self._settings = settings
-        self._around = around
+        self._services = services
         self._client: Client | None = None
         self._bot = ""
         self._since: datetime | None = None
@@ -232,21 +232,14 @@ class DiscordChannel(DiscordSender):
 
         Raises RefusedTokenError, and other NanobotErrors after which it is worth listening again.
         """
-        from nanobot.channels.discord.messages import DiscordInbound, DiscordInboundServices
-
-        around, seen = self._around, ReadMarks(self._around.bookmarks)
+        services, seen = self._services, ReadMarks(self._services.bookmarks)
         await seen.load()
-        interactions = Interactions(self._rest, around.bookmarks)
-        ears = DiscordInboundServices(
-            around=around,
-            downloads=DiscordDownloads(self._rest, around.media, around.clock),
-            interactions=interactions,
-            commands=frozenset(command.name for command in around.menu),
-        )
-        hearing = DiscordInbound(ears, seen, self._settings.catch_up, self._gaps)
-        self._client = Client(self._settings, hearing, around.clock, self._changed, self._pausing)
+        interactions = Interactions(self._rest, services.bookmarks)
+        downloads = DiscordDownloads(self._rest, services.media, services.clock)
+        hearing = DiscordInbound(services, downloads, interactions, seen, self._settings.catch_up, self._gaps)
+        self._client = Client(self._settings, hearing, services.clock, self._changed, self._pausing)
         try:
-            await listen(self._client, hearing, interactions, around.menu, publish)
+            await listen(self._client, hearing, interactions, services.menu, publish)
         except NanobotError as error:
             self._trouble = _obstacle(error)
             raise
@@ -264,16 +257,16 @@ class DiscordChannel(DiscordSender):
         return PlatformStatus(self._bot, self._since, trouble, next_try=next_try, gaps=tuple(self._gaps))
 
     def _pausing(self, seconds: float) -> None:
-        self._next_try = self._around.clock.now() + timedelta(seconds=seconds)
-        self._around.changed()
+        self._next_try = self._services.clock.now() + timedelta(seconds=seconds)
+        self._services.changed()
 
     def _changed(self, connected: bool) -> None:
         if connected and self._client and self._client.user:
             self._bot = f"@{self._client.user.name}"
-        self._since = (self._since or self._around.clock.now()) if connected else None
+        self._since = (self._since or self._services.clock.now()) if connected else None
         self._next_try = None
         self._trouble = "" if connected else "reconnecting"
-        self._around.changed()
+        self._services.changed()
 
     def _file_limit(self, channel: str) -> int:
         known = self._client.file_limit(channel) if self._client else None

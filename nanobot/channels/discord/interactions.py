@@ -14,7 +14,7 @@ from nanobot.i18n import say
 from nanobot.messages import Button
 from nanobot.ports import Bookmarks
 
-# Slash commands and buttons: what Discord calls interactions.
+# Interactions.
 #
 # Discord wants an answer within three seconds and forgets an interaction after fifteen minutes. So it is answered at
 # once with "thinking", before anything else is done, and that becomes the line to which the real answer replies: that
@@ -140,7 +140,7 @@ def _texts(english: str, chinese: str) -> dict[str, object]:
     }
 
 
-# Buttons below a message: what they look like to Discord, and what was meant when one is pressed.
+# Buttons.
 #
 # What a button means stands in its custom_id, so that it can still be pressed after a restart.
 

@@ -34,9 +34,6 @@ from nanobot.messages import Attachment, InboundMessage, OutboundMessage, Quote
 from nanobot.ports import Clock, Publish
 from nanobot.ports.gateway import Gap
 
-# Keeps two bots from talking to each other for ever.
-
-
 MOST_ANSWERS = 5
 WINDOW = 60.0
 """Seconds: so many messages of bots are answered in a channel in that time; then none before a time as long
@@ -73,17 +70,7 @@ class LoopGuard:
         return True
 
 
-# What people say on Discord, on its way to the bus.
-
-
-@dataclass(frozen=True, slots=True)
-class DiscordInboundServices:
-    """Dependencies of the inbound side. `commands` are the names that make a text a command, spelled with "-"."""
-
-    around: ChannelServices
-    downloads: DiscordDownloads
-    interactions: Interactions
-    commands: frozenset[str]
+# Inbound messages.
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +89,23 @@ class DiscordInbound:
     A chat's place is noted after its message was published, so that what a crash interrupts is read again.
     """
 
-    def __init__(self, ears: DiscordInboundServices, seen: ReadMarks, catch_up: CatchUp, gaps: list[Gap]) -> None:
-        """`gaps` is where it says what it did not read after a pause."""
-        self._ears = ears
-        self._around = ears.around
+    def __init__(
+        self,
+        services: ChannelServices,
+        downloads: DiscordDownloads,
+        interactions: Interactions,
+        seen: ReadMarks,
+        catch_up: CatchUp,
+        gaps: list[Gap],
+    ) -> None:
+        """`gaps` receives what was not read after a pause."""
+        self._services = services
+        self._downloads = downloads
+        self._interactions = interactions
+        self._commands = frozenset(command.name for command in services.menu)
         self._seen = seen
-        self._missed = CatchingUp(ears.around, seen, catch_up, gaps, self._would_hear, self._was_said)
-        self._guard = LoopGuard(ears.around.clock)
+        self._missed = CatchingUp(services, seen, catch_up, gaps, self._would_hear, self._was_said)
+        self._guard = LoopGuard(services.clock)
         self._rows = Rows()
         self._is_whole = False  # whether all that comes follows on what came before
         self._held: list[tuple[str, Job]] = []
@@ -171,7 +168,7 @@ class DiscordInbound:
         if call is None or not self._seen.is_new(call.id):
             return
         self._seen.note(call.id)
-        call = replace(call, response=await self._ears.interactions.receive(call))
+        call = replace(call, response=await self._interactions.receive(call))
         self._put(call.channel, partial(self._interaction, raw, call))
 
     def _put(self, channel: object, job: Job) -> None:
@@ -213,7 +210,7 @@ class DiscordInbound:
             return False
         place = DiscordPlace.of(message.channel)
         heard = _Heard(message, MessageId(str(message.channel.id), str(message.id)), place, by_bot)
-        return self._around.door.hears(self._contact(heard))
+        return self._services.access.hears(self._contact(heard))
 
     # Messages.
 
@@ -238,7 +235,7 @@ class DiscordInbound:
             return False
         if heard.by_bot and not names_me(message.content, names, by_role=False):
             return False  # a reply pings us, too: two bots that reply would never end
-        admission = await self._around.door.admit(self._contact(heard))
+        admission = await self._services.access.admit(self._contact(heard))
         if admission is None or (heard.by_bot and not self._guard.lets(heard.id.channel)):
             return False
         await self._take(heard, admission)
@@ -251,7 +248,7 @@ class DiscordInbound:
             address=heard.place.address,
             sender=sender_of(heard.message.author),
             groups=heard.place.groups,
-            meant=meant_by(heard.message, names, self._ears.commands),
+            meant=meant_by(heard.message, names, self._commands),
             text=readable(heard.message.content, names),
             is_bot=heard.by_bot,
         )
@@ -260,11 +257,11 @@ class DiscordInbound:
         """True if the words of a message may be shown to which somebody replies: of strangers in a server none are."""
         is_bot = replied.author.bot or replied.webhook_id is not None
         author = replace(self._contact(heard), sender=sender_of(replied.author), is_bot=is_bot)
-        return replied.author == self._me or self._around.door.shows(author)
+        return replied.author == self._me or self._services.access.shows(author)
 
     async def _take(self, heard: _Heard, admission: Admission) -> None:
         """Publish it; somebody who sent nothing but a file that did not arrive is told so instead."""
-        language = self._around.language(heard.place.address)
+        language = self._services.language(heard.place.address)
         files, excuses = await self._fetched(heard, admission, language)
         text = text_of(heard.message, names_in(heard.message, self._me))
         quotes = tuple(quotes_of(heard.message, self._me, language, partial(self._shows, heard)))
@@ -295,7 +292,7 @@ class DiscordInbound:
         """The files that came along, and sentences about those that did not arrive. An edit brings none."""
         if heard.id.mark not in ("", BY_BOT):
             return [], []
-        fetched = await self._ears.downloads.fetch(files_of(heard.message), admission.authority.scope, language)
+        fetched = await self._downloads.fetch(files_of(heard.message), admission.authority.scope, language)
         files = [file for file in fetched if isinstance(file, Attachment)]
         return files, [excuse for excuse in fetched if isinstance(excuse, str)]
 
@@ -303,7 +300,7 @@ class DiscordInbound:
         """The id is always the same, so that it is said once."""
         if to_bot:
             address, said = heard.place.address, str(heard.id)
-            await self._around.notify(
+            await self._services.notify(
                 OutboundMessage(
                     id=f"{said}:files", address=address, text=text, kind="notice", reply_to=said, failed=True
                 )
@@ -315,7 +312,7 @@ class DiscordInbound:
         place = DiscordPlace.of(await self._known(raw.channel or discord.Object(int(call.channel))))
         answers, text = None, call.text
         if call.custom_id:
-            chosen = await pressed(call.custom_id, self._around.bookmarks)
+            chosen = await pressed(call.custom_id, self._services.bookmarks)
             if chosen is None:
                 log.warning("discord: chat %s: a button that is not known", call.channel)
                 return
@@ -324,9 +321,9 @@ class DiscordInbound:
         contact = Contact(
             id=str(heard_id), address=place.address, sender=sender, groups=place.groups, meant="command", text=text
         )
-        admission = await self._around.door.admit(contact)
+        admission = await self._services.access.admit(contact)
         if admission is None:
-            await self._ears.interactions.withdraw(call)
+            await self._interactions.withdraw(call)
             return
         await self._publish(
             InboundMessage(
@@ -340,7 +337,7 @@ class DiscordInbound:
             )
         )
         await self._seen.advance(call.channel, int(heard_id.message))
-        await self._ears.interactions.show(call)
+        await self._interactions.show(call)
 
     @property
     def _me(self) -> discord.ClientUser:

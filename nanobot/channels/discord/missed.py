@@ -19,7 +19,7 @@ from nanobot.ports import Bookmarks
 from nanobot.ports.gateway import Gap, GapReason
 from nanobot.text import as_name
 
-# What discord.py heard, in our words.
+# Reading a message.
 
 
 _SPOKEN = (discord.MessageType.default, discord.MessageType.reply)
@@ -152,7 +152,7 @@ def _words_on(component: Any) -> Iterator[str]:
         yield from _words_on(inner)
 
 
-# How far each chat has been read, and until when all that was said anywhere was heard.
+# Read marks.
 
 
 _REMEMBERED = 10_000
@@ -249,7 +249,7 @@ class ReadMarks:
         self._looked.pop(channel, None)
 
 
-# What was said while the bot was away: Discord keeps no queue, so it is read in the chats themselves.
+# Missed messages: Discord keeps no queue, so they are read in the chats themselves.
 
 
 log = logging.getLogger(__name__)
@@ -317,7 +317,7 @@ class CatchingUp:
 
     def __init__(
         self,
-        around: ChannelServices,
+        services: ChannelServices,
         seen: ReadMarks,
         bounds: CatchUp,
         gaps: list[Gap],
@@ -325,7 +325,7 @@ class CatchingUp:
         take: Callable[[str, discord.Message], Awaitable[None]],
     ) -> None:
         """`gaps` is where it says what it does not read; `take` deals with a message of a chat."""
-        self._around = around
+        self._services = services
         self._seen = seen
         self._bounds = bounds
         self._gaps = gaps
@@ -368,7 +368,7 @@ class CatchingUp:
                 if str(place.id) not in known:
                     self._read_later(str(place.id), since, place)
         elif not since:
-            await self._seen.hear_until(discord.utils.time_snowflake(self._around.clock.now()), note=True)
+            await self._seen.hear_until(discord.utils.time_snowflake(self._services.clock.now()), note=True)
         self.is_settled = True
 
     async def note_if_complete(self) -> None:
@@ -427,7 +427,7 @@ class CatchingUp:
     async def _direct_chats(self) -> Sequence[Any]:
         """The chats with the people who may talk with the bot alone; one that cannot be opened is left out."""
         found = []
-        for person in self._around.door.known(NAME)[:_MOST_DIRECT]:
+        for person in self._services.access.known(NAME)[:_MOST_DIRECT]:
             if not self._may_ask():
                 self._note_gap("", "requests")
                 continue
@@ -440,7 +440,7 @@ class CatchingUp:
         return found
 
     def _serves(self, place: Any) -> bool:
-        return self._around.door.serves(NAME, DiscordPlace.of(place).groups)
+        return self._services.access.serves(NAME, DiscordPlace.of(place).groups)
 
     # Reading.
 
@@ -480,7 +480,7 @@ class CatchingUp:
         if newest is not None and newest <= since:
             return
         if self._may_ask():
-            found = await missed(place, since, self._bounds, self._around.clock.now(), self._is_heard, self._may_ask)
+            found = await missed(place, since, self._bounds, self._services.clock.now(), self._is_heard, self._may_ask)
         elif newest is not None:
             found = MissedMessages(cut_by="requests")
         else:
@@ -500,8 +500,8 @@ class CatchingUp:
         log.warning("discord: chat %s: not all that was missed is read (%s)", place.id, why)
         where, hours = DiscordPlace.of(place).address, max(1, round(self._bounds.age / 3600))
         self._note_gap(where.session_key, why)
-        text = say(f"discord.missed_{why}", self._around.language(where), count=self._bounds.messages, hours=hours)
-        await self._around.notify(
+        text = say(f"discord.missed_{why}", self._services.language(where), count=self._bounds.messages, hours=hours)
+        await self._services.notify(
             OutboundMessage(
                 id=f"{NAME}:{place.id}:missed:{since}", address=where, text=text, kind="notice", failed=True
             )

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import discord
 
 
-# What Discord's refusals mean. The numbers are from its documentation, "Opcodes and Status Codes".
+# Refusals; the numbers are from "Opcodes and Status Codes" of its documentation.
 
 
 UNKNOWN_CHANNEL = 10003
@@ -108,7 +108,7 @@ def _pause(told: Mapping[str, object], headers: Mapping[str, str]) -> float:
     return _DEFAULT_PAUSE
 
 
-# Single requests to Discord's REST API.
+# Requests.
 #
 # discord.py's own requests are not used for sending: they try five times, sleep on a 429 and hold a message back
 # after it was sent when its bucket is empty. Whoever sends here (delivery) waits and repeats by itself, and must
@@ -210,7 +210,7 @@ def _parsed(text: str) -> Any:
         return None
 
 
-# Files that people attach.
+# Attachments.
 
 
 MOST_BYTES = 50 * 2**20

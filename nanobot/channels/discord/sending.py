@@ -19,7 +19,7 @@ from nanobot.i18n import Language, say
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Bookmarks, Media
 
-# Recognizing our own messages in a channel's history.
+# Our own messages.
 
 
 _LONGEST_NONCE = 25
@@ -101,7 +101,7 @@ def _made(message: OutboundMessage) -> float:
     return float("inf")
 
 
-# What the bot says on Discord: fulfils the port Platform.
+# The sender.
 
 
 log = logging.getLogger(__name__)

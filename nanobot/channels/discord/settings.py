@@ -41,7 +41,7 @@ class DiscordSettings(ChannelSettings):
     heartbeat_timeout: float = 60.0
 
 
-# Ids of what people say: `discord:<channel or thread>:<message>[:<mark>]`.
+# Message ids: `discord:<channel or thread>:<message>[:<mark>]`.
 
 
 BY_BOT = "bot"
@@ -67,7 +67,7 @@ class MessageId:
         return cls(channel, message, mark) if name == NAME and message.isdigit() else None
 
 
-# What was written, without Discord's codes for who was meant.
+# Mentions and other codes.
 
 
 _CODE_OR_MENTION = re.compile(

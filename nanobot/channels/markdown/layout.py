@@ -12,7 +12,7 @@ from nanobot.channels.markdown import parser
 from nanobot.channels.markdown.parser import Kind, MarkedText, cleaned, closed, parse
 from nanobot.channels.markdown.writer import MarkdownWriter
 
-# Tables for chats that have none: aligned in a monospaced block, or row by row if they are too wide for it.
+# Tables.
 
 
 _WIDEST = 38  # columns of a monospaced line that a phone shows without breaking it
@@ -97,7 +97,7 @@ def _write_joined(row: list[MarkedText], out: MarkdownWriter) -> None:
     out.close("bold")
 
 
-# Parsed Markdown within a line -> what a Writer writes.
+# Inline.
 
 
 Clickable = Callable[[str, str], bool]
@@ -221,7 +221,7 @@ class _Inline:
             self._out.write(" | ")
 
 
-# Parsed Markdown -> a Document: blocks and lists in lines, as chat messages are read.
+# Blocks.
 
 
 _LANGUAGE = re.compile(r"[\w+#.-]{1,32}")

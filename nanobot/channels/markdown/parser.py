@@ -15,7 +15,7 @@ from markdown_it.rules_inline.state_inline import Scanned, StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
-# A text with marks on it: what Markdown says, before a platform's own way to write it.
+# The parsed text.
 
 
 Kind = Literal[
@@ -78,7 +78,7 @@ def trimmed(mark: Mark, text: str, start: int, end: int) -> Mark | None:
     return Mark(mark.kind, start, end - len(covered) + len(bare), mark.value)
 
 
-# HTML that models put into Markdown: tags with a meaning here are understood, all others are text.
+# HTML.
 
 
 STYLES: dict[str, Kind] = {
@@ -158,7 +158,7 @@ def _shifted(content: str, name: str) -> str:
     return ("^" if name == "sup" else "_") + content
 
 
-# LaTeX in Markdown, which stays as it was written.
+# LaTeX.
 
 
 _PAIRS = (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"))
@@ -220,7 +220,7 @@ def _take(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
-# The Markdown that came from a model, before it is parsed.
+# Before parsing.
 
 
 _UNWANTED = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufeff\ufffe\uffff]")
@@ -235,7 +235,7 @@ def cleaned(markdown: str) -> str:
     return _SURROGATE.sub("\ufffd", _SPACE.sub(" ", _UNWANTED.sub("", text)))
 
 
-# Markdown whose end is still to come, closed so that it can be shown.
+# Unfinished Markdown.
 
 
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})([^\n]*)")
@@ -322,7 +322,7 @@ def _opens(line: str, found: re.Match[str]) -> bool:
     return not line[found.end()].isspace() and not (word_before and found[0] in ("*", "_"))
 
 
-# Markdown as models write it: CommonMark with tables, and without what people do not mean.
+# The parser.
 
 
 _DEEPEST = 12

@@ -9,9 +9,6 @@ import regex
 
 from nanobot.channels.markdown.parser import Kind, Mark, MarkedText, trimmed
 
-# Writes a Document: text line by line, with marks opened and closed on the way.
-
-
 _BLOCKS = ("heading", "quote", "pre")
 
 
@@ -178,7 +175,7 @@ def _once(marks: Iterable[Mark]) -> Iterator[Mark]:
             yield mark
 
 
-# Where a long text is cut into messages.
+# Cutting.
 
 
 Body = TypeVar("Body")

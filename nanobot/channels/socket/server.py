@@ -15,7 +15,7 @@ from nanobot.i18n import Language, say
 from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage, Progress, Quote
 from nanobot.ports import Delivery, Outbox, Publish
 
-# What a terminal and the gateway say to each other, once the terminal is attached to a conversation.
+# Messages of the protocol.
 
 
 T = TypeVar("T")
@@ -105,7 +105,7 @@ FROM_TERMINAL: msgspec.json.Decoder[FromTerminal] = msgspec.json.Decoder(FromTer
 Commands = Sequence[tuple[str, str]]
 
 
-# The gateway's side of the terminals that join it.
+# The server.
 
 
 log = logging.getLogger(__name__)

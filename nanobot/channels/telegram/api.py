@@ -41,7 +41,7 @@ from nanobot.channels.telegram.settings import TelegramSettings
 from nanobot.ports import Clock
 from nanobot.ports.gateway import Obstacle
 
-# What Telegram's refusals mean. The Bot API documents no list of them; these are its server's own words.
+# Refusals. The Bot API documents no list of them; these are its server's own words.
 
 
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
@@ -115,7 +115,7 @@ def _refusal(text: str) -> DeliveryError:
     return RejectedError(text)
 
 
-# The Bot API, spoken by python-telegram-bot's Bot: the one place that makes it.
+# Requests.
 
 
 os.environ.setdefault("PTB_TIMEDELTA", "1")  # else it warns whenever Telegram asks for a pause
@@ -217,7 +217,7 @@ class Api:
         await self._polls.shutdown()
 
 
-# The line to Telegram: requests that are repeated until it answers, and how that goes.
+# The connection.
 
 
 log = logging.getLogger(__name__)

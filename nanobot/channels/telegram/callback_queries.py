@@ -131,10 +131,10 @@ class CallbackQueries:
     """
 
     def __init__(
-        self, api: Api, house: ChannelServices, keyboards: Keyboards, moved: ChatMigrations, publish: Publish
+        self, api: Api, services: ChannelServices, keyboards: Keyboards, moved: ChatMigrations, publish: Publish
     ) -> None:
         self._api = api
-        self._house = house
+        self._services = services
         self._keyboards = keyboards
         self._moved = moved
         self._publish = publish
@@ -148,7 +148,7 @@ class CallbackQueries:
         choice = await self._keyboards.chosen(data)
         if choice is None:
             where = address(await self._moved.original(question.chat_id), question)
-            language, became = self._house.language(where), self._keyboards.became(data, question.reply_markup)
+            language, became = self._services.language(where), self._keyboards.became(data, question.reply_markup)
             over = say("telegram.choice_made", language, outcome=became) if became else ""
             await self._done(press.answer(over or say("telegram.choice_over", language)))
             return
@@ -166,7 +166,7 @@ class CallbackQueries:
         contact = Contact(
             id=inbound, address=where, sender=who, groups=groups, meant="mention", is_bot=press.from_user.is_bot
         )
-        admission = await self._house.door.admit(contact)
+        admission = await self._services.access.admit(contact)
         if admission is None:
             return False
         await self._publish(

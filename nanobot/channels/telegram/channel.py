@@ -28,7 +28,7 @@ from nanobot.errors import NanobotError, StoreError
 from nanobot.http import HttpCall, HttpServer, ServerLimits
 from nanobot.ports import Clock, Publish
 
-# Asks Telegram for updates, and confirms those that are on disk.
+# Polling.
 
 
 POLL = 25.0
@@ -81,7 +81,7 @@ class LongPolling:
         return await self._api.updates(offset, POLL if is_idle else 0.0)
 
 
-# The server that Telegram calls.
+# Webhook.
 
 
 log = logging.getLogger(__name__)
@@ -157,7 +157,7 @@ class WebhookServer:
         return 200 if await pending.store(update) else 503
 
 
-# Telegram, as the rest of nanobot sees it.
+# The channel.
 
 
 UPLOAD_LIMIT = 50 * MB
@@ -175,22 +175,22 @@ class TelegramChannel(TelegramSender):
     def __init__(
         self,
         settings: TelegramSettings,
-        house: ChannelServices,
+        services: ChannelServices,
         limits: ServerLimits | None = None,
     ) -> None:
         """`limits` are those of the webhook's server."""
         self._api = Api(settings)
-        self._house = house
+        self._services = services
         self._webhook = settings.webhook
         self._limits = limits
-        self._moved = ChatMigrations(house.bookmarks)
-        self._keyboards = Keyboards(house.bookmarks)
-        self._menu = Menu(self._api, house.bookmarks, house.menu)
-        self._line = TelegramConnection(self._api, house.clock, house.changed)
+        self._moved = ChatMigrations(services.bookmarks)
+        self._keyboards = Keyboards(services.bookmarks)
+        self._menu = Menu(self._api, services.bookmarks, services.menu)
+        self._line = TelegramConnection(self._api, services.clock, services.changed)
         self._pending: PendingUpdates | None = None
         largest = OWN_LIMIT if settings.is_self_hosted else UPLOAD_LIMIT
-        wording = Wording(house.media, house.language, largest, Spelling(each.name for each in house.menu))
-        super().__init__(self._api, wording, house.media, self._moved, self._keyboards)
+        wording = Wording(services.media, services.language, largest, Spelling(each.name for each in services.menu))
+        super().__init__(self._api, wording, services.media, self._moved, self._keyboards)
 
     async def listen(self, publish: Publish) -> None:
         """Publish what people say until cancelled, however often the line breaks.
@@ -201,7 +201,7 @@ class TelegramChannel(TelegramSender):
             me = await self._line.persistently(self._api.introduce, _PATIENCE)
             self._line.bot = f"@{me.username}"
             await self._show_menu()
-            downloads = TelegramDownloads(self._api, self._house.media, self._house.clock)
+            downloads = TelegramDownloads(self._api, self._services.media, self._services.clock)
             try:
                 await self._receive(publish, downloads)
             finally:
@@ -219,13 +219,13 @@ class TelegramChannel(TelegramSender):
         return replace(status, waiting=self._pending.waiting) if self._pending else status
 
     async def _receive(self, publish: Publish, downloads: TelegramDownloads) -> None:
-        house, api, moved = self._house, self._api, self._moved
-        hearing = TelegramInbound(api.me, house, downloads, moved, publish)
-        queries = CallbackQueries(api, house, self._keyboards, moved, publish)
-        updates = Updates(api, house.clock, hearing, queries, ChatMembership(house, moved), moved)
-        async with PendingUpdates(updates, house.bookmarks, house.clock) as self._pending:
+        services, api, moved = self._services, self._api, self._moved
+        hearing = TelegramInbound(api.me, services, downloads, moved, publish)
+        queries = CallbackQueries(api, services, self._keyboards, moved, publish)
+        updates = Updates(api, services.clock, hearing, queries, ChatMembership(services, moved), moved)
+        async with PendingUpdates(updates, services.bookmarks, services.clock) as self._pending:
             if self._webhook is None:
-                await LongPolling(api, self._line, house.clock).run(self._pending)
+                await LongPolling(api, self._line, services.clock).run(self._pending)
             else:
                 await WebhookServer(self._webhook, api, self._line, self._limits).run(self._pending)
 

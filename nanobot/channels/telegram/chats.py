@@ -10,7 +10,7 @@ from nanobot.i18n import say
 from nanobot.messages import Address, OutboundMessage, Sender
 from nanobot.ports import Bookmarks
 
-# Who speaks, and where.
+# Senders and addresses.
 
 
 _LONGEST_NAME = 64
@@ -52,7 +52,7 @@ def plain_name(name: str) -> str:
     return " ".join("".join(char if char.isprintable() else " " for char in name).split())[:_LONGEST_NAME]
 
 
-# What becomes of chats: groups become supergroups, and the bot is added to groups and removed.
+# Migration and membership.
 
 
 log = logging.getLogger(__name__)
@@ -100,8 +100,8 @@ _GROUPS = (Chat.GROUP, Chat.SUPERGROUP)
 class ChatMembership:
     """Says hello where somebody added the bot, and how an owner lets the group in."""
 
-    def __init__(self, house: ChannelServices, moved: ChatMigrations) -> None:
-        self._house = house
+    def __init__(self, services: ChannelServices, moved: ChatMigrations) -> None:
+        self._services = services
         self._moved = moved
 
     async def changed(self, change: ChatMemberUpdated) -> None:
@@ -111,6 +111,6 @@ class ChatMembership:
         if change.chat.type not in _GROUPS or before not in _OUTSIDE or now in _OUTSIDE:
             return
         where = Address(NAME, str(await self._moved.original(change.chat.id)))
-        text = say("telegram.hello", self._house.language(where))
+        text = say("telegram.hello", self._services.language(where))
         hello = f"{NAME}:{change.chat.id}:hello:{int(change.date.timestamp())}"
-        await self._house.notify(OutboundMessage(id=hello, address=where, text=text, kind="notice"))
+        await self._services.notify(OutboundMessage(id=hello, address=where, text=text, kind="notice"))

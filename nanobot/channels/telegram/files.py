@@ -18,7 +18,7 @@ from nanobot.errors import NanobotError
 from nanobot.messages import Attachment
 from nanobot.ports import Clock, Media
 
-# The files in a message.
+# Files of a message.
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def _largest(photo: Sequence[PhotoSize], limit: float) -> PhotoSize:
     return next((size for size in reversed(sizes) if (size.file_size or 0) <= limit), sizes[0])
 
 
-# Fetches the files that people send.
+# Downloads.
 
 
 log = logging.getLogger(__name__)

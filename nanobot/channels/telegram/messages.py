@@ -31,7 +31,7 @@ from nanobot.messages import Attachment, InboundMessage, OutboundMessage, Quote
 from nanobot.ports import Publish
 from nanobot.text import as_name
 
-# Whether a message is meant for the bot, and what its sender says in it.
+# Address and own words.
 
 
 _COMMAND = re.compile(r"/([A-Za-z0-9_-]+)(?:@([A-Za-z0-9_]+))?(?!\S)")
@@ -114,7 +114,7 @@ def _is(name: str | None, me: User) -> bool:
     return bool(name) and (name or "").casefold() == (me.username or "").casefold()
 
 
-# What of a message its sender did not write: what was passed on or replied to, and the words on cards.
+# Quotes.
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,25 +252,25 @@ _CARDS: Mapping[str, Callable[[Any], str]] = {
 """Attributes of a Message whose words are of whoever made them. Telegram's service messages have none of them."""
 
 
-# What the channel answers by itself, without the model.
+# Answers of the channel itself.
 
 
 class Answers:
     """Says that something could not be done; once for each message and reason."""
 
-    def __init__(self, house: ChannelServices, moved: ChatMigrations) -> None:
-        self._house = house
+    def __init__(self, services: ChannelServices, moved: ChatMigrations) -> None:
+        self._services = services
         self._moved = moved
 
     async def tell(self, message: Message, what: str, **values: object) -> None:
         """Answer a message with the sentence `what` of the catalogue's section. Raises StoreError."""
         where = address(await self._moved.original(message.chat_id), message)
         inbound = inbound_id(message.chat_id, message.message_id)
-        await self._house.notify(
+        await self._services.notify(
             OutboundMessage(
                 id=f"{inbound}:{what}",
                 address=where,
-                text=say(f"telegram.{what}", self._house.language(where), **values),
+                text=say(f"telegram.{what}", self._services.language(where), **values),
                 kind="notice",
                 reply_to=inbound,
                 failed=True,
@@ -278,7 +278,7 @@ class Answers:
         )
 
 
-# What is in a message: its words, its files, what is spoken in it, and what it quotes.
+# Content.
 
 
 log = logging.getLogger(__name__)
@@ -314,11 +314,11 @@ class _Fetched:
 class Contents:
     """Fetches files and has speech transcribed. What cannot be had is told at once; the words beside it are heard."""
 
-    def __init__(self, me: User, house: ChannelServices, downloads: TelegramDownloads, answers: Answers) -> None:
+    def __init__(self, me: User, services: ChannelServices, downloads: TelegramDownloads, answers: Answers) -> None:
         self._me = me
-        self._media = house.media
-        self._transcriber = house.transcriber
-        self._clock = house.clock
+        self._media = services.media
+        self._transcriber = services.transcriber
+        self._clock = services.clock
         self._downloads = downloads
         self._answers = answers
         self._kept: dict[tuple[int, int, str], dict[int, _Fetched]] = {}
@@ -425,23 +425,23 @@ def _key(messages: Sequence[Message], admission: Admission) -> tuple[int, int, s
     return messages[0].chat_id, messages[0].message_id, admission.authority.scope.name
 
 
-# What people say: from Telegram's message to ours.
+# Inbound messages.
 
 
 _STRONGEST: Sequence[Meant] = ("command", "mention", "reply", "other", "none")
 
 
 class TelegramInbound:
-    """Lets through the door who may talk, and publishes what they say. Everything here may raise StoreError."""
+    """Publishes what people say who may talk. Everything here may raise StoreError."""
 
     def __init__(
-        self, me: User, house: ChannelServices, downloads: TelegramDownloads, moved: ChatMigrations, publish: Publish
+        self, me: User, services: ChannelServices, downloads: TelegramDownloads, moved: ChatMigrations, publish: Publish
     ) -> None:
         """`me` is who the bot is on Telegram."""
         self._me = me
-        self._door = house.door
-        self._answers = Answers(house, moved)
-        self._contents = Contents(me, house, downloads, self._answers)
+        self._access = services.access
+        self._answers = Answers(services, moved)
+        self._contents = Contents(me, services, downloads, self._answers)
         self._moved = moved
         self._publish = publish
 
@@ -499,7 +499,7 @@ class TelegramInbound:
 
     async def admission(self, messages: Sequence[Message]) -> Admission | None:
         """True if its sender may say this here."""
-        return await self._door.admit(await self._contact(messages))
+        return await self._access.admit(await self._contact(messages))
 
     async def hides_reply(self, message: Message) -> bool:
         """True if somebody is replied to whose words are not kept."""
@@ -512,7 +512,7 @@ class TelegramInbound:
 
         def shows(replied: Message) -> bool:
             author = replace(contact, sender=sender_of(replied), is_bot=is_nobody(replied))
-            return replied.from_user == self._me or self._door.shows(author)
+            return replied.from_user == self._me or self._access.shows(author)
 
         return shows
 

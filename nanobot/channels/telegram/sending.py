@@ -22,7 +22,7 @@ from nanobot.i18n import Language, say
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Bookmarks, Media
 
-# Commands: how they are written on Telegram, which knows only letters, digits and `_` in them, and its menu.
+# Commands and the menu.
 
 
 _PREFIX = "telegram:menu:"
@@ -73,7 +73,7 @@ class Menu:
         return [(name_here(each.name), spelled(each.help[language])[:_LONGEST]) for each in self._commands]
 
 
-# How a message of the bot looks on Telegram: the parts to send.
+# Parts of a message.
 
 
 MB = 1_000_000
@@ -182,7 +182,7 @@ def _with_buttons(parts: Sequence[MessagePart], message: OutboundMessage) -> Ite
             yield part
 
 
-# Single requests that show something on Telegram.
+# The sender.
 
 
 T = TypeVar("T")

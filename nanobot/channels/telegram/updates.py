@@ -241,7 +241,7 @@ class Updates:
                 return
 
 
-# Updates that are not on the bus yet: in memory, and on disk once that takes long.
+# Pending updates.
 
 
 STORED_AFTER = 1.0

@@ -20,7 +20,7 @@ from rich.table import Column, Table
 from rich.text import Text
 from rich.theme import Theme
 
-# Text that cannot drive a terminal.
+# Safe text.
 
 
 _CONTROLS = [code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"]
@@ -50,7 +50,7 @@ def typed(text: str) -> str:
         return text.encode("utf-8", "replace").decode("utf-8")
 
 
-# Growing Markdown, cut into its finished blocks, and the answer of a turn, as far as those are on the screen.
+# Growing answers.
 
 
 _LIST_MARKER = re.compile(r" {0,3}([-+*]|\d{1,9}[.)])(\s|$)")
@@ -211,7 +211,7 @@ def _open_fence(token: Token, lines: list[str]) -> re.Pattern[str] | None:
     return None if end - first > 1 and closing.fullmatch(lines[end - 1]) else closing
 
 
-# Markdown as it is shown in a terminal.
+# Rendering.
 
 
 _RULE_WIDTH = 24  # of the lines around code: short, so that a narrower window does not break them
@@ -448,7 +448,7 @@ def _text(content: str) -> Token:
     return Token("text", "", 0, content=printable(content))
 
 
-# What the terminal prints, piece by piece.
+# Printing.
 
 
 _THEME = Theme(  # colours that can be read on dark and on light

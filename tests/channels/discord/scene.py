@@ -63,8 +63,8 @@ class Scene:
             catch_up=self.catch_up,
             heartbeat_timeout=self.heartbeat_timeout,
         )
-        around = ChannelServices(
-            door=PeoplePolicy(self._people(), self._notify, self.clock),
+        services = ChannelServices(
+            access=PeoplePolicy(self._people(), self._notify, self.clock),
             media=self.media,
             transcriber=None,
             bookmarks=spool,
@@ -73,7 +73,7 @@ class Scene:
             language=self.language,
             menu=self.commands,
         )
-        return DiscordChannel(settings, around)
+        return DiscordChannel(settings, services)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[DiscordChannel]:

@@ -106,8 +106,8 @@ class Scene:
 
     def make_bot(self) -> TelegramChannel:
         people = People(MemoryPeople(), self.clock, {"telegram": self.configured})
-        house = ChannelServices(
-            door=Door(people, self.spool.send, self.clock),
+        services = ChannelServices(
+            access=Door(people, self.spool.send, self.clock),
             media=self.media,
             transcriber=self.ears,
             bookmarks=_Marks(self),
@@ -118,7 +118,7 @@ class Scene:
             menu=self.commands,
         )
         settings = TelegramSettings(token=self.token, api_base=self.api_base, proxy=self.proxy, webhook=self.webhook)
-        return TelegramChannel(settings, house, self.limits)
+        return TelegramChannel(settings, services, self.limits)
 
     async def reborn(self) -> None:
         """Another process takes over, with what the settings are now."""
