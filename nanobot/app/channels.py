@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 
 from nanobot import __version__
 from nanobot.app.plugins import ConfiguredChannel
-from nanobot.bus.spool import Spool
 from nanobot.channels.delivery.deliverer import Deliverer, DeliveryStatus
 from nanobot.channels.platform import NOT_YET, PlatformStatus, RefusedTokenError
 from nanobot.channels.registry import ChannelServices, ChatChannel, MenuCommand
@@ -17,7 +16,7 @@ from nanobot.errors import StoreError
 from nanobot.i18n import Language, say
 from nanobot.models.endpoint import Endpoint, EndpointTranscriber
 from nanobot.ops.supervisor import Supervisor
-from nanobot.ports import Backlog, Clock, Publish
+from nanobot.ports import Backlog, Clock, DurableBus, Publish
 from nanobot.ports.gateway import OBSTACLES, ChannelState, Flow, GatewayState, State
 
 
@@ -95,13 +94,13 @@ def flow_of(status: DeliveryStatus, now: datetime) -> Flow:
 
 
 def build_runners(
-    channels: Sequence[ConfiguredChannel], services: ChannelServices, spool: Spool
+    channels: Sequence[ConfiguredChannel], services: ChannelServices, spool: DurableBus
 ) -> Sequence[ChannelRunner]:
     """Build each channel that is configured. Raises ConfigError."""
     return [_build_runner(channel, services, spool) for channel in channels]
 
 
-def _build_runner(configured: ConfiguredChannel, services: ChannelServices, spool: Spool) -> ChannelRunner:
+def _build_runner(configured: ConfiguredChannel, services: ChannelServices, spool: DurableBus) -> ChannelRunner:
     settings, pace = configured.settings(), configured.type.pace
     channel = configured.build(services)
     deliverer = Deliverer(
@@ -143,7 +142,7 @@ PROBE_EVERY = 10.0
 class GatewayMonitor:
     """State of the gateway for `/status`, `nanobot status` and `GET /health`; its changes, for its terminal."""
 
-    def __init__(self, spool: Spool, clock: Clock, language: Language, tell: Tell) -> None:
+    def __init__(self, spool: DurableBus, clock: Clock, language: Language, tell: Tell) -> None:
         """`tell` takes a line for whoever started the gateway, in this language."""
         self._spool = spool
         self._clock = clock

@@ -22,7 +22,7 @@ from nanobot.models.openai import OpenAIModel
 from nanobot.nlp.secrets import redact
 from nanobot.ops.logs import Hide, Mask, log_to
 from nanobot.people.people import People
-from nanobot.ports import LLM, Bus, Clock, ModelInfo
+from nanobot.ports import LLM, Bus, Clock, DurableBus, ModelInfo
 from nanobot.sessions.store import REPLAY_BYTES
 from nanobot.store.state import PeopleFile, StoredSessionModels, locked_state, read_state, write_state
 from nanobot.workspace import Home, Workspace
@@ -65,12 +65,17 @@ def build_people(config: Config, workspace: Workspace, clock: Clock) -> People:
     return People(PeopleFile(workspace), clock, configured)
 
 
+def durable_bus(workspace: Workspace, clock: Clock) -> DurableBus:
+    """Build the bus of a workspace that keeps messages on disk; it is opened by `async with`."""
+    return Spool(workspace.spool, clock)
+
+
 def pairing_without_gateway(people: People, workspace: Workspace, clock: Clock) -> Pairing:
     """For a process that holds the workspace and serves no chat platform: who is let in hears of it from the gateway,
     as soon as one runs."""
 
     async def send(message: OutboundMessage) -> None:
-        async with Spool(workspace.spool, clock) as spool:
+        async with durable_bus(workspace, clock) as spool:
             await spool.send(message)
 
     return Pairing(people, send)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path, PurePosixPath
 
-from nanobot.app.context import AppContext, build_people
+from nanobot.app.context import AppContext, build_people, durable_bus
 from nanobot.app.memory import ConversationServices, build_archivist
 from nanobot.authority import Role, Scope
 from nanobot.bus.erasable import ErasableSpool, inbound_is_meant
-from nanobot.bus.spool import Spool
 from nanobot.channels.registry import held_message
 from nanobot.channels.terminal.person import NAME as TERMINAL
 from nanobot.channels.terminal.typed import ErasableTypedLines
@@ -41,7 +40,8 @@ from nanobot.memory.proposals import ErasableProposals
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.nlp.matcher import ShippedTexts
 from nanobot.people.people import People
-from nanobot.ports import Bus, Clock, Erasable, ErasurePlan
+from nanobot.ports import Bus, Clock, DurableBus, Erasable, ErasurePlan
+from nanobot.ports.bus import is_durable
 from nanobot.schedule.scheduler import SystemClock
 from nanobot.store.template import template_folder
 from nanobot.workspace import PLAIN_FILES, VERSIONED_FILES, Home, Workspace
@@ -129,10 +129,10 @@ async def keep_on(forgetting: Forgetting, bus: Bus, workspace: Workspace, clock:
 
 
 async def _send(notice: OutboundMessage, bus: Bus, workspace: Workspace) -> None:
-    if notice.address.channel == TERMINAL or isinstance(bus, Spool):
+    if notice.address.channel == TERMINAL or bus.is_durable:
         await bus.send(notice)
     else:  # whoever asked talks on a platform, and reads it when a gateway runs
-        async with Spool(workspace.spool, SystemClock()) as spool:
+        async with durable_bus(workspace, SystemClock()) as spool:
             await spool.send(notice)
 
 
@@ -171,10 +171,10 @@ def _whose_mark(parts: Parts, name: str, value: str) -> tuple[str, Address, str]
     return scope.name, held.address, held.inbound
 
 
-def _spool(parts: Parts) -> AbstractAsyncContextManager[Spool]:
+def _spool(parts: Parts) -> AbstractAsyncContextManager[DurableBus]:
     """The one that runs, or one for the moment."""
     bus = parts.ground.bus
-    return nullcontext(bus) if isinstance(bus, Spool) else Spool(parts.workspace.spool, parts.ground.clock)
+    return nullcontext(bus) if is_durable(bus) else durable_bus(parts.workspace, parts.ground.clock)
 
 
 @asynccontextmanager

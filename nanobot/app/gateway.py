@@ -13,11 +13,10 @@ from nanobot import __version__
 from nanobot.aio import first_of
 from nanobot.app.bot import build_bot, shell_handlers
 from nanobot.app.channels import GatewayMonitor, Tell, build_runners, build_transcriber, menu_of
-from nanobot.app.context import AppContext, build_people, open_log
+from nanobot.app.context import AppContext, build_people, durable_bus, open_log
 from nanobot.app.forgetting import go_on, keep_on
 from nanobot.app.plugins import configured_channels
 from nanobot.app.takeover import taken, tell_of_interruption
-from nanobot.bus.spool import Spool
 from nanobot.channels.access import PeoplePolicy
 from nanobot.channels.registry import ChannelServices
 from nanobot.channels.socket.server import TerminalServer, Welcome
@@ -32,6 +31,7 @@ from nanobot.ops.health import Health
 from nanobot.ops.socket import SocketServer, served
 from nanobot.ops.socket import Tell as TellProgress
 from nanobot.ops.supervisor import Supervisor
+from nanobot.ports import DurableBus
 from nanobot.schedule.scheduler import SystemClock
 from nanobot.sessions.media import MediaFolder
 from nanobot.store.template import prepare, template_folder
@@ -63,7 +63,7 @@ async def serve(config: Config, home: Home, language: Language, tell: Tell, endi
         if not is_taken:
             return
         await asyncio.to_thread(prepare, workspace, template_folder())
-        async with Spool(workspace.spool, clock) as spool:
+        async with durable_bus(workspace, clock) as spool:
             gateway = Gateway(AppContext(config, home, workspace, clock, spool), spool, language, tell)
             await gateway.run(ending)
 
@@ -71,7 +71,7 @@ async def serve(config: Config, home: Home, language: Language, tell: Tell, endi
 class Gateway:
     """Everything, wired together. `run` owns every task; none outlives it."""
 
-    def __init__(self, ground: AppContext, spool: Spool, language: Language, tell: Tell) -> None:
+    def __init__(self, ground: AppContext, spool: DurableBus, language: Language, tell: Tell) -> None:
         self._ground = ground
         self._spool = spool
         self._language: Language = language

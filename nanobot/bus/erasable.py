@@ -4,9 +4,8 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-from nanobot.bus.spool import Spool
 from nanobot.messages import Address, InboundMessage, OutboundMessage
-from nanobot.ports import Alert, ErasedPiece, ErasurePlan, StoreFindings
+from nanobot.ports import Alert, DurableBus, ErasedPiece, ErasurePlan, StoreFindings
 
 _COMMAND = "/forget"
 
@@ -14,7 +13,7 @@ WhoseMark = Callable[[str, str], tuple[str, Address, str] | None]
 """Of a message that a channel has written down under a bookmark, by name and value: its scope, where it was said, and
 its id on the bus. None for other bookmarks."""
 
-OpenSpool = Callable[[], AbstractAsyncContextManager[Spool]]
+OpenSpool = Callable[[], AbstractAsyncContextManager[DurableBus]]
 
 
 class ErasableSpool:
@@ -46,7 +45,7 @@ class ErasableSpool:
                 await (spool.drop(name, message) if message else spool.mark(name, ""))
             await spool.erase(_meant(meant), meant.sessions)
 
-    async def _marks(self, spool: Spool, meant: ErasurePlan) -> dict[str, str]:
+    async def _marks(self, spool: DurableBus, meant: ErasurePlan) -> dict[str, str]:
         """The bookmarks that tell it, each with the id of the message in it; "" for others, which the owner reaches."""
         found: dict[str, str] = {}
         for name, value in (await spool.marks("")).items():

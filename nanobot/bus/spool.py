@@ -20,13 +20,9 @@ from nanobot.bus.rows import backlog, decode, key, valid
 from nanobot.errors import StoreError, expected_in
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
 from nanobot.ports import Alert, Backlog, Clock, Delivery
-from nanobot.ports.bus import DiskTrouble
+from nanobot.ports.bus import DiskTrouble, IsMeant
 
 # Removing what is to be forgotten.
-
-
-IsMeant = Callable[[InboundMessage | OutboundMessage | Alert], bool]
-"""Whether this is to be forgotten. Called in another thread: it looks at nothing but what it is given."""
 
 
 def count_matching(db: Connection, is_meant: IsMeant) -> int:

@@ -1,6 +1,6 @@
 """The seams of nanobot: everything outside plugs in here."""
 
-from nanobot.ports.bus import Alert, Backlog, Bookmarks, Bus, Channel, Delivery, Outbox, Publish
+from nanobot.ports.bus import Alert, Backlog, Bookmarks, Bus, Channel, Delivery, DurableBus, Outbox, Publish
 from nanobot.ports.erasable import Erasable, ErasedPiece, ErasurePlan, StoreFindings, Transcripts
 from nanobot.ports.memory import (
     Documents,
@@ -86,6 +86,7 @@ __all__ = [
     "Documents",
     "DreamBook",
     "DreamRecord",
+    "DurableBus",
     "Edit",
     "Embedder",
     "Episode",

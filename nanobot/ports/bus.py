@@ -3,7 +3,8 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from types import TracebackType
+from typing import Literal, Protocol, Self, TypeGuard
 
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
 
@@ -207,3 +208,78 @@ class Backlog:
     waiting_out: Mapping[str, int]
     oldest: float
     troubles: Sequence[Alert]
+
+
+IsMeant = Callable[[InboundMessage | OutboundMessage | Alert], bool]
+"""Tells if something on the bus is meant, such as to be erased. Called in another thread."""
+
+
+class DurableBus(Bus, Outbox, Bookmarks, Protocol):
+    """Bus that keeps everything on disk: all that a gateway uses of it. It is open as a context manager."""
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    async def set_aside(self) -> Sequence[InboundMessage]:
+        """Return the messages that took the process down too often, and of which nobody has heard yet.
+
+        `finish` them, with what there is to tell the person.
+        """
+        ...
+
+    async def unanswered(self, address: Address) -> Collection[str]:
+        """Return the ids of messages from an address that are not dealt with."""
+        ...
+
+    async def quiet(self, channel: str, counts: Callable[[Address], bool] = ...) -> None:
+        """Wait until everything that can be delivered on a channel, to addresses that count, has been."""
+        ...
+
+    async def unsettled(self) -> Sequence[tuple[str, Address]]:
+        """Return the ids of questions of an earlier process whose buttons are still shown."""
+        ...
+
+    @property
+    def left_over(self) -> Sequence[tuple[str, Address]]:
+        """Turns whose previews an earlier process left; a message of such a turn that `clears` ends them."""
+        ...
+
+    @property
+    def trouble(self) -> DiskTrouble | None:
+        """Obstacle to writing; None if there is none."""
+        ...
+
+    async def probe(self) -> None:
+        """Try whether a message could be written, where that failed before or the disk looks full."""
+        ...
+
+    async def backlog(self, apart_from: str = "") -> Backlog:
+        """Return the backlog, without the message of this id."""
+        ...
+
+    async def drop(self, name: str, message_id: str) -> None:
+        """Take a bookmark away, and the message that it stands for in advance: should it come, it came before."""
+        ...
+
+    async def acknowledge(self, ids: Collection[str]) -> None:
+        """Take the troubles with these ids off the list: the owner has seen them."""
+        ...
+
+    async def count(self, is_meant: IsMeant) -> int:
+        """Return the number of matching messages and alerts."""
+        ...
+
+    async def erase(self, is_meant: IsMeant, sessions: Collection[str] = ()) -> int:
+        """Erase the matching messages and alerts, and every trace of them; return their number.
+
+        Of `sessions` not even the keys stay.
+        """
+        ...
+
+
+def is_durable(bus: Bus) -> TypeGuard[DurableBus]:
+    """True if a bus keeps everything on disk."""
+    return bus.is_durable
