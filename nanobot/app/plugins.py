@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from nanobot.channels.registry import (
@@ -62,7 +62,10 @@ class ConfiguredChannel:
 
 
 def _check_secrets(section: object) -> None:
-    for value in vars(section).values() if hasattr(section, "__dict__") else ():
+    """Raise ConfigError for the first secret in a section, or in one inside it, that is not known here."""
+    names = [each.name for each in fields(section)] if is_dataclass(section) else getattr(section, "__dict__", ())
+    for name in names:
+        value = getattr(section, name)
         if isinstance(value, str):
             known(value)
         else:
