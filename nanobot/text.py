@@ -82,6 +82,11 @@ def decode(data: bytes) -> Text | None:
     return Text(text, "utf-8")
 
 
+def is_utf16(data: bytes) -> bool:
+    """True if a file says at its beginning that it is written in UTF-16, as some editors call "Unicode"."""
+    return data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+
+
 def _broken(text: str) -> int:
     return sum(1 for _ in _BROKEN.finditer(text))
 
@@ -243,10 +248,14 @@ def name(path: object) -> str:
     return re.sub(r"[\n\t]", "\ufffd", visible(str(path)))
 
 
+def truncate(text: str, limit: int) -> str:
+    """The text with at most `limit` characters, the last of them an ellipsis if it is cut."""
+    return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
+
+
 def one_line(text: str, limit: int = 80) -> str:
     """The text on one line, cut with a mark."""
-    line = " ".join(visible(text).split())
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+    return truncate(" ".join(visible(text).split()), limit)
 
 
 def argument(arguments: Mapping[str, object], name: str, otherwise: str = "?") -> str:

@@ -45,8 +45,9 @@ from nanobot.ops.logs import Mask
 from nanobot.ops.socket import NoGatewayError, ask
 from nanobot.ports.gateway import GatewayState
 from nanobot.sessions.store import SessionManager
-from nanobot.store.documents import CachedDocuments, is_utf16, read_frontmatter
+from nanobot.store.documents import CachedDocuments, read_frontmatter
 from nanobot.store.template import template_folder
+from nanobot.text import is_utf16
 from nanobot.tools.shell import AllowList
 from nanobot.transcript import SessionInfo
 from nanobot.workspace import Workspace

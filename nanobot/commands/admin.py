@@ -18,7 +18,7 @@ from nanobot.ports.gateway import OBSTACLES, ChannelState, GatewayState, LookAtG
 from nanobot.ports.people import Listening
 from nanobot.text import as_name
 
-# What `/status` and `nanobot status` say of the gateway.
+# Gateway lines of `/status` and `nanobot status`.
 
 
 MOST_GAPS = 5
@@ -151,7 +151,7 @@ def _trouble_line(trouble: Alert, language: Language) -> str:
     )
 
 
-# Who may talk, and as whom: what `/pair`, `nanobot pair` and `/link` do.
+# Pairing: `/pair`, `nanobot pair` and `/link`.
 
 
 Send = Callable[[OutboundMessage], Awaitable[None]]

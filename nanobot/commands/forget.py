@@ -33,7 +33,7 @@ from nanobot.nlp.matcher import TextMatcher, terms_in
 from nanobot.ports import Clock, ErasedPiece, ErasurePlan
 from nanobot.ports.erasable import ErasureQuestion, ErasureQuestions, Order
 
-# Questions about forgetting: what says yes to one, how long it is open, and what is answered with it.
+# Questions: their tokens, and answers to them.
 
 
 _LETTERS, _DIGITS = "ABCDEFGHJKMNPQRSTVWXYZ", "23456789"
@@ -83,7 +83,7 @@ def goes_with(other: ErasureQuestion, question: ErasureQuestion) -> bool:
     return TextMatcher(terms_in(question.value)).name(other.value)
 
 
-# Forgetting in words: what would go, and the receipt.
+# Sentences: the preview and the receipt.
 
 
 MOST_SHOWN = 4

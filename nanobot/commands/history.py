@@ -16,7 +16,7 @@ from nanobot.memory.history import LATEST, Revert, RevertReceipt, Timeline, Time
 from nanobot.memory.provenance import MemoryLine, Provenance, Why
 from nanobot.ports import FileDiff, VersionStore
 
-# Why something is remembered, what was changed, and taking it back: /why /dream-log /dream-restore /dream-undo.
+# /why /dream-log /dream-restore /dream-undo.
 
 
 Action = Literal["why", "log", "restore", "undo"]
@@ -180,7 +180,7 @@ def _is_count(words: str) -> bool:
     return words.isdecimal() and len(words) <= _LONGEST_COUNT and int(words) > 0
 
 
-# What /status and /memory say of the history: whether it is kept, and what is not in it.
+# Lines of /status and /memory about the history: errors, and files that are not in it.
 
 
 log = logging.getLogger(__name__)

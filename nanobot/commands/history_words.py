@@ -28,7 +28,7 @@ from nanobot.memory.markdown import without_comments
 from nanobot.memory.provenance import QuotedEvidence, QuotedMessage, Why
 from nanobot.messages import Button
 from nanobot.ports import FileDiff
-from nanobot.text import as_name, as_speaker, cleaned
+from nanobot.text import as_name, as_speaker, cleaned, truncate
 
 MOST_OPERATIONS = 3
 """Told of each version in a list."""
@@ -275,8 +275,7 @@ def _short(text: str) -> str:
 
 def _cut(text: str, most: int) -> str:
     """The text in one line. Where it is cut, words do not count: Chinese has no blanks between them."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return truncate(" ".join(text.split()), most)
 
 
 def _name(path: str) -> str:

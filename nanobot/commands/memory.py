@@ -26,9 +26,9 @@ from nanobot.memory_files import FILES, USER
 from nanobot.messages import OutboundMessage
 from nanobot.nlp.wishes import remember_request
 from nanobot.ports import Documents, Hit, SearchableText, Searching
-from nanobot.text import as_name
+from nanobot.text import as_name, truncate
 
-# What is remembered, as pages that people read: USER.md, MEMORY.md, and each note.
+# Pages: the files of facts, and each note, as people read them.
 
 
 _ALL = 1 << 40  # bytes; more than any file has
@@ -50,7 +50,7 @@ class MemoryPage:
         while kept < len(lines) and (room := room - len(lines[kept]) - 1) >= 0:
             kept += 1
         kept = max(kept, 1)
-        shown = "\n".join([_cut(line, most) for line in lines[:kept]]).rstrip()
+        shown = "\n".join([truncate(line, most) for line in lines[:kept]]).rstrip()
         return shown, sum(bool(line.strip()) for line in lines[kept:])
 
 
@@ -79,11 +79,7 @@ def _plain(text: str | None) -> str:
     return "\n".join(lines[1:] if first and first.level == 1 else lines).strip()
 
 
-def _cut(line: str, most: int) -> str:
-    return line if len(line) <= most else f"{line[: most - 1]}…"
-
-
-# Commands about what is remembered: /memory /remember.
+# /memory, /remember.
 
 
 MOST_OF_FILE = 16 * 1024
@@ -254,7 +250,7 @@ def _path(notebook: Notebook, file: str, *, reaches: bool) -> str:
     return str(notebook.path.with_name(file)) if reaches else f"{notebook.folder}/{file}"
 
 
-# Searching what was said and noted: /recall.
+# /recall.
 
 
 log = logging.getLogger(__name__)
@@ -305,9 +301,7 @@ def _heading(count: int, call: CommandCall) -> str:
 def _shown(hit: Hit, call: CommandCall) -> Iterator[str]:
     said = hit.said
     yield f"{said.at[:16].replace('T', ' ')} · {source_of(said, call.language)}"
-    text = said.text.strip()
-    text = text if len(text) <= _LENGTH else f"{text[: _LENGTH - 1].rstrip()}…"
-    yield "\n".join(f"> {line}" for line in text.split("\n"))
+    yield "\n".join(f"> {line}" for line in truncate(said.text.strip(), _LENGTH).split("\n"))
     for other in hit.related:
         yield f"→ {other.kind or call.say('recall.related')}: {other.name}"
 
@@ -328,7 +322,7 @@ def source_of(said: SearchableText, language: Language) -> str:
     return say("recall.session", language, who=who, session=said.session)
 
 
-# Going through what was said lately, now: /dream, and `nanobot dream`.
+# /dream, and `nanobot dream`.
 
 
 Send = Callable[[OutboundMessage], Awaitable[None]]

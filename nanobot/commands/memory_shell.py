@@ -23,9 +23,10 @@ from nanobot.memory.changes import ChangeRequest, patch
 from nanobot.memory.history import RevertReceipt, TimelineEntry
 from nanobot.memory.notes import Notebook
 from nanobot.memory.provenance import MemoryLine, Why
+from nanobot.memory_files import BY_NAME
 from nanobot.messages import Address, InboundMessage, Sender
 
-# What programs read about the history of memory: as JSON can say it.
+# History of memory as JSON data.
 
 
 Data = Mapping[str, object]
@@ -88,7 +89,7 @@ def _line(line: MemoryLine) -> Data:
     return {"file": line.path, "line": line.text, "name": line.name}
 
 
-# What `nanobot memory` does: the commands about memory, for whoever is at the machine and any scope.
+# `nanobot memory`, for whoever is at the machine, and any scope.
 
 
 SHELL = Address("cli", "shell")
@@ -156,10 +157,10 @@ def _typed(action: str, scope: Scope, family: str = "memory") -> str:
 
 def _data(notebook: Notebook, pages: Sequence[MemoryPage], name: str) -> Mapping[str, object]:
     if name in ("", EVERYTHING):
-        user, memory, *notes = pages
+        facts = {BY_NAME[page.file].key: page.text for page in pages if page.note is None}
+        notes = [_about(page, whole=name == EVERYTHING) for page in pages if page.note]
         problems = [{"file": one.file, "kind": one.kind, "detail": one.detail} for one in notebook.problems]
-        files = {"file": str(notebook.path), "size": notebook.size, "user": user.text, "memory": memory.text}
-        return {**files, "notes": [_about(note, whole=name == EVERYTHING) for note in notes], "problems": problems}
+        return {"file": str(notebook.path), "size": notebook.size, **facts, "notes": notes, "problems": problems}
     page = page_named(pages, name)
     return {"error": "note", "detail": name} if page is None else {**_about(page, whole=True)}
 

@@ -26,7 +26,7 @@ from nanobot.ports import Clock, Media, SessionStore
 from nanobot.text import as_name
 from nanobot.transcript import Message, SessionInfo
 
-# A conversation as a person reads it.
+# Export: a conversation as Markdown.
 
 
 LONGEST_RESULT = 500
@@ -131,7 +131,7 @@ def fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-# Commands about the conversation and the program: /help /new /compact /stop /status /model.
+# /help /new /compact /stop /status /model.
 
 
 Lines = Callable[[CommandCall], Awaitable[Sequence[str]]]
@@ -284,7 +284,7 @@ def _set_back(call: CommandCall, setback: Setback) -> str:
     return call.say("consolidation.set_back", reason=cause(setback.kind, call.language), minutes=minutes)
 
 
-# Commands about whole conversations: /sessions /resume /retry /export; /copy and /output, which a terminal does.
+# /sessions /resume /retry /export; /copy and /output, which a terminal does.
 
 
 MOST_SESSIONS = 20

@@ -16,10 +16,10 @@ from nanobot.memory.markdown import MARKER, lines_of, newline_of, split, without
 from nanobot.memory_files import MEMORY
 from nanobot.nlp.pasted import own_part
 from nanobot.ports import Caller, Edit, FileDiff, SessionStore, VersionStore
-from nanobot.text import as_name
+from nanobot.text import as_name, is_utf16
 from nanobot.transcript import Message
 
-# What of a memory file is versioned: all of it but the index of notes.
+# Versioned part of a file: all of it but the index of notes.
 
 
 _CLEAN = f"""LC_ALL=C awk '
@@ -28,7 +28,6 @@ bare == "{MARKER}" {{ if (!below) fresh = 1; below = 1; next }}
 below && line ~ /^- .*\\(`[^`]+`\\) · updated [0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]$/ {{ next }}
 /^\\r?$/ {{ if (!fresh) held = held $0 "\\n"; next }}
 {{ fresh = 0; printf "%s%s\\n", held, $0; held = "" }}'"""
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class WithoutIndex:
@@ -54,7 +53,7 @@ class WithoutIndex:
 
 
 def _has_index(path: str, data: bytes) -> bool:
-    return path.rpartition("/")[2] == MEMORY and not data.startswith(_UTF16)
+    return path.rpartition("/")[2] == MEMORY and not is_utf16(data)
 
 
 def _decoded(data: bytes) -> str:
@@ -74,7 +73,7 @@ def _block(rest: str) -> str:
     return "".join(kept)
 
 
-# What a version did to a file, line by line as `git diff` shows it.
+# Unified diff of a file in a version.
 
 
 def patch(diff: FileDiff) -> str:
@@ -94,7 +93,7 @@ def _lines(text: bytes | None) -> Sequence[str]:
     return lines[:-1] if not lines[-1] else [*lines[:-1], f"{lines[-1]}\n\\ No newline at end of file"]
 
 
-# The message of a version: readable by a person, with one line per operation that the program reads again.
+# Message of a version: readable by a person, with one line per operation that the program reads again.
 
 
 Verb = Literal["add", "replace", "remove", "confirm", "write", "delete", "merge"]
@@ -329,7 +328,7 @@ def _number(text: str) -> int | None:
     return int(text) if re.fullmatch(r"\d{1,18}", text, re.ASCII) else None
 
 
-# Changes of long-term files that somebody asked for, each kept as a version with its reason.
+# Changes that somebody asked for, each kept as a version with its reason.
 
 
 log = logging.getLogger(__name__)

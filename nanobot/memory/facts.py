@@ -17,7 +17,7 @@ from nanobot.memory.notes import Notebook
 from nanobot.memory_files import FACT_FILES
 from nanobot.nlp.secrets import SecretKind, refusal
 from nanobot.ports import Clock, Edit, MemoryStore
-from nanobot.text import as_name, cleaned
+from nanobot.text import as_name, cleaned, is_utf16
 
 # Facts in MEMORY.md that somebody asked to remember.
 
@@ -187,7 +187,7 @@ def without_speaker(line: str) -> str:
 
 def _memory(data: bytes | None) -> str | None:
     """The text of the file; None if it is not written in UTF-8."""
-    if data is not None and (data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data):
+    if data is not None and (is_utf16(data) or b"\0" in data):
         return None
     return (data or b"").decode("utf-8", "surrogateescape")
 
@@ -253,10 +253,7 @@ def bare(line: str) -> str:
     return _DATE.sub("", _BULLET.sub("", line.strip(), 1))
 
 
-# What a change of files comes to, operation by operation.
-
-
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+# Operations that a change of files amounts to.
 
 
 def operations(edits: Mapping[str, Edit], messages: tuple[str, ...]) -> tuple[Operation, ...]:
@@ -272,7 +269,7 @@ def lines_brought(before: bytes | None, after: bytes | None) -> Sequence[str]:
 
 def facts_in(data: bytes | None) -> Sequence[str]:
     """The lines of a file that say something."""
-    return [] if data is None or data.startswith(_UTF16) else [line for _, line in facts_of(_text(data))]
+    return [] if data is None or is_utf16(data) else [line for _, line in facts_of(_text(data))]
 
 
 def _operations(path: str, edit: Edit, messages: tuple[str, ...]) -> Iterator[Operation]:

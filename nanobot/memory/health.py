@@ -26,7 +26,7 @@ from nanobot.ports import Version
 from nanobot.text import canonical
 from nanobot.workspace import is_note, scope_of
 
-# Whether what is remembered in one scope is seen from another, tried on what really is remembered.
+# Leaks: lines of one scope that are seen from another.
 
 
 LEAST = 12
@@ -75,7 +75,7 @@ def _seen(scope: str, other: str, canaries: Sequence[str], prompt: str, search: 
             yield Leak(scope, other, "search", line)
 
 
-# How memory is doing: lines that a person should look at.
+# Findings: lines that a person should look at.
 
 
 AilmentKind = Literal["duplicate", "contradiction", "stale", "unsourced", "oversized", "secret", "directive", "foreign"]
@@ -263,7 +263,7 @@ def _sourced(past: MemoryHistory, *, only_own: bool = False) -> set[tuple[str, s
     return found
 
 
-# Lines that read like an instruction to the bot. A hint to people: who said a line decides, and no word here does.
+# Lines that read like an instruction to the bot: a hint to people. Who said a line decides, and no word here does.
 
 
 _MOST_READ = 2000

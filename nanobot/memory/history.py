@@ -12,7 +12,6 @@ from typing import Literal
 from nanobot.aio import ReadersWriterLock
 from nanobot.authority import Scope
 from nanobot.errors import VersionError
-from nanobot.memory import changes
 from nanobot.memory import changes as commits
 from nanobot.memory.changes import ChangeRequest, Commit, Kind, Operation, VersionedWriter
 from nanobot.memory.facts import bare, compared, facts_in, lines_brought, operations
@@ -24,7 +23,7 @@ from nanobot.nlp.words import content_words, overlap
 from nanobot.ports import Clock, Edit, FileDiff, Plan, Version, VersionStore
 from nanobot.workspace import VERSIONED_FILES, folder_of, scope_of
 
-# The versions of one scope's memory, as those see them whose memory it is.
+# Timeline: the versions of one scope's memory.
 
 
 LATEST = 10
@@ -77,7 +76,7 @@ def entry_of(version: Version, scope: Scope) -> TimelineEntry | None:
     paths = [path for path in version.paths if is_of(scope, path)]
     if not paths:
         return None
-    commit = changes.parse(version.message)
+    commit = commits.parse(version.message)
     kind = _kind(version, commit)
     if commit is None or kind == "hand":
         return TimelineEntry(version, kind, paths)
@@ -168,7 +167,7 @@ def _kind(version: Version, commit: Commit | None) -> Kind:
     return commit.kind if commit and commit.kind not in ("dream", "hand", "base") else "tool"
 
 
-# The tombstones that going back makes and takes away.
+# Tombstones that going back makes and takes away.
 
 
 class TombstoneChanges:
@@ -260,7 +259,7 @@ def _names(paths: "set[str]") -> tuple[str, ...]:
     return tuple(sorted(PurePosixPath(path).stem for path in paths))
 
 
-# Going back to what was remembered before, with a receipt.
+# Restore and undo, with a receipt.
 
 
 How = Literal["restore", "undo"]
@@ -394,7 +393,7 @@ def _changed_since(diff: FileDiff, now: bytes | None) -> Sequence[str]:
     return gone or lines_brought(diff.after, diff.before)
 
 
-# How old what is remembered is, and when it was said last: from the history of its files.
+# Ages of lines and notes, from the history of their files.
 
 
 MOST = 2000
@@ -417,7 +416,7 @@ class Ages:
         self._lines: dict[tuple[str, str], Age] = {}
         self._files: dict[str, Age] = {}
         for version in reversed(list(versions)):
-            commit = changes.parse(version.message)
+            commit = commits.parse(version.message)
             for operation in commit.operations if commit else ():
                 self._take_in(operation, version.at)
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-# Markdown as far as memory must understand it: fenced code, comments, headings.
+# Fenced code, comments, headings.
 
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
@@ -119,7 +119,7 @@ def _comment(line: str, position: int) -> int:
     return -1
 
 
-# The index of notes at the end of MEMORY.md.
+# Index of notes at the end of MEMORY.md.
 
 
 MARKER = "<!-- index: kept by nanobot, do not edit below -->"
@@ -181,7 +181,7 @@ def _gap(facts: str, newline: str) -> str:
     return newline if facts.endswith("\n") else newline * 2
 
 
-# The head of a note: what stands between its `---` lines; and the lines below it that say something.
+# Head of a note, between its `---` lines, and the lines below it that say something.
 
 
 _MARK = re.compile(r"---\s*")

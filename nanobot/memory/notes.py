@@ -15,9 +15,9 @@ from nanobot.memory.markdown import index_line, with_index, without_comments
 from nanobot.memory.prompt import CutText, memory_section, shown_facts
 from nanobot.memory_files import NOTES_FOLDER, USER
 from nanobot.ports import Clock, DocumentText, Frontmatter, MemoryStore, ReadFrontmatter
-from nanobot.text import cleaned
+from nanobot.text import cleaned, truncate
 
-# A note: a topic's own file in memory/.
+# Notes.
 
 
 ProblemKind = Literal["frontmatter", "updated", "relations", "unreadable", "unwritable", "name", "link"]
@@ -74,7 +74,7 @@ def make_note(file: str, document: DocumentText, head: Frontmatter, zone: tzinfo
     return Note(
         file=file,
         type=_word(head.fields, "type") or "note",
-        summary=_short(summary or (name if head.problem else _first_words(head.body)) or name),
+        summary=truncate(summary or (name if head.problem else _first_words(head.body)) or name, _MOST_OF_SUMMARY),
         updated=updated,
         body=head.body,
         links=tuple(dict.fromkeys([*links, *(NoteLink(to.strip()) for to in _LINK.findall(head.body) if to.strip())])),
@@ -100,10 +100,6 @@ def _word(fields: Mapping[str, object], key: str) -> str:
     """A field as one line; whatever is no text counts as not given."""
     value = fields.get(key)
     return " ".join(cleaned(value).split()) if isinstance(value, str) else ""
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _MOST_OF_SUMMARY else text[: _MOST_OF_SUMMARY - 1].rstrip() + "…"
 
 
 def _first_words(body: str) -> str:
@@ -138,7 +134,7 @@ def _link(row: object) -> NoteLink | None:
     return NoteLink(to, _word(row, "kind"))
 
 
-# A memory folder as the bot knows it: the facts in MEMORY.md, the notes, their index.
+# Notebook: the facts in MEMORY.md, the notes, their index.
 
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from nanobot.memory.markdown import without_comments, without_index
 from nanobot.memory_files import NOTES_FOLDER, USER
 from nanobot.ports import Episode
 
-# A text made to fit its budget, visibly.
+# Texts cut to a budget, with a mark.
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def _mark(name: str, budget: int, kept: int, size: int) -> str:
     return f"[{name} truncated at {limit}: kept {kept} of {size} bytes]"
 
 
-# What the prompt says about memory.
+# Section of the prompt about memory.
 
 
 INDEX_SHARE = 4
@@ -127,7 +127,7 @@ def fenced(tag: str, text: str) -> str:
     return f"<{tag}>\n{inside}\n</{tag}>"
 
 
-# What the prompt says about earlier conversations.
+# Section of the prompt about earlier conversations.
 
 
 LONGEST = 1_200

@@ -19,10 +19,10 @@ from nanobot.nlp.own_words import speaks_for
 from nanobot.nlp.pasted import own_part
 from nanobot.nlp.words import content_words
 from nanobot.ports import Episode, Episodes, FileDiff, SessionStore, VersionStore
-from nanobot.text import as_name
+from nanobot.text import as_name, is_utf16
 from nanobot.transcript import Message, MessageRole, Span
 
-# The words that a memory rests on, as they were said.
+# Evidence: the words that a memory rests on, as they were said.
 
 
 How = Literal["message", "answer", "result", "summary", "command"]
@@ -203,7 +203,7 @@ def _name(sender: Sender | None) -> str:
     return (sender.name or sender.id) if sender else ""
 
 
-# Where what is remembered comes from: the line, the version that brought it, and what that rests on.
+# Provenance: a line, the version that brought it, and the evidence of that.
 
 
 _ENOUGH = 0.5
@@ -341,7 +341,7 @@ def _is_exactly(operation: Operation, line: MemoryLine) -> bool:
 
 def _lines(files: Mapping[str, bytes]) -> Iterator[MemoryLine]:
     for path, data in files.items():
-        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        if is_utf16(data):
             continue
         text = data.decode("utf-8", "surrogateescape")
         raw = lines_of(text)

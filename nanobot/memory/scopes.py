@@ -1,9 +1,8 @@
 """The memory of each scope: its files, its facts, its notes."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
 
 from nanobot.authority import Scope
@@ -14,7 +13,7 @@ from nanobot.memory_files import BY_NAME, FILES, MEMORY, USER
 from nanobot.ports import Clock, MemoryStore, ReadFrontmatter
 from nanobot.workspace import Workspace, is_guarded, place_of, scope_of
 
-# Where the files of a scope lie.
+# Paths of a scope's files.
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class ScopePaths:
         return name.endswith(".md") and not is_guarded(PurePosixPath(path))
 
 
-# What is remembered, scope by scope.
+# Registry of the memories of all scopes.
 
 
 KEPT = 256
@@ -91,17 +90,11 @@ class MemoryRegistry:
         self._clock = clock
         self._budget = budget
         self._keeping = keeping
-        self._open: OrderedDict[Scope, ScopeMemory] = OrderedDict()
+        self._opened = lru_cache(KEPT)(self._make)
 
     def of(self, scope: Scope) -> ScopeMemory:
         """The shelf of a scope; nothing is made on disk before something is remembered."""
-        shelf = self._open.get(scope)
-        if shelf is None:
-            shelf = self._open[scope] = self._make(scope)
-            if len(self._open) > KEPT:
-                self._open.popitem(last=False)
-        self._open.move_to_end(scope)
-        return shelf
+        return self._opened(scope)
 
     def written(self, path: Path) -> str:
         """Take in that a file was written; returns its line in the index of notes, "" if it is no note. Blocks."""

@@ -1,6 +1,5 @@
 """Text files that people edit: found, decoded, read anew when they change, with YAML at their head."""
 
-import codecs
 import logging
 import os
 import re
@@ -18,7 +17,7 @@ from nanobot.errors import StoreError, yaml_advice
 from nanobot.memory_files import FILES, MEMORY, NOTES_FOLDER
 from nanobot.ports import Documents, DocumentText, Frontmatter
 from nanobot.store.private import Stamp, private_folder, replace_only
-from nanobot.text import decode
+from nanobot.text import decode, is_utf16
 from nanobot.workspace import PRIVATE_FILE
 
 if TYPE_CHECKING:
@@ -52,11 +51,6 @@ def check_regular(info: os.stat_result) -> None:
     """Raise OSError for a folder, a pipe, a device: opening one may wait for ever, or do something."""
     if not stat.S_ISREG(info.st_mode):
         raise OSError("it is a folder" if stat.S_ISDIR(info.st_mode) else "it is not a plain file")
-
-
-def is_utf16(data: bytes) -> bool:
-    """True if it says at its beginning that it is written in UTF-16, as some editors call "Unicode"."""
-    return data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
 def is_binary(data: bytes) -> bool:

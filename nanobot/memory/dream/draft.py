@@ -16,6 +16,7 @@ from nanobot.memory.scopes import ScopePaths
 from nanobot.memory_files import FILES, MEMORY
 from nanobot.nlp.words import difference, is_stop, overlap, words_of
 from nanobot.ports import Edit
+from nanobot.text import is_utf16
 
 # The files of one scope as Dream would have them: changed in memory, not on the disk.
 
@@ -42,7 +43,7 @@ class Draft:
     def of(cls, scope: Scope, files: Mapping[str, bytes], skipped: Collection[str] = ()) -> "Draft":
         places = ScopePaths(scope)
         own = {path: data for path, data in files.items() if path in places.fixed.values() or places.is_note(path)}
-        strange = {path for path, data in own.items() if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data}
+        strange = {path for path, data in own.items() if is_utf16(data) or b"\0" in data}
         texts = {path: data.decode("utf-8", "surrogateescape") for path, data in own.items() if path not in strange}
         return cls(places, texts, frozenset({*skipped, *strange}))
 

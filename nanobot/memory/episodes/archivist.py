@@ -20,7 +20,7 @@ from nanobot.ports.models import Quiet, Slot
 from nanobot.tokens import TokenEstimator
 from nanobot.transcript import Message
 
-# Where a conversation is cut, to be summarised piece by piece.
+# Pieces: where a conversation is cut.
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def _steps(messages: Iterable[Message]) -> list[list[Message]]:
     return steps
 
 
-# Asks a model for the summary of a piece of conversation.
+# Summaries: asked of a model.
 
 
 PIECE = 6_000
@@ -139,7 +139,7 @@ def _request(entries: Sequence[TranscriptEntry]) -> list[Message]:
     ]
 
 
-# Makes the episode of a piece of conversation.
+# Episodes: made of a piece and its summary.
 
 
 SHORTEST = 200

@@ -25,7 +25,7 @@ from nanobot.store.private import Stamp, utf8
 from nanobot.store.state import read_cursor, write_cursor
 from nanobot.workspace import Workspace
 
-# The lines of history.jsonl.
+# Lines of history.jsonl.
 
 
 T = TypeVar("T")
@@ -133,7 +133,7 @@ def _facts(rows: Sequence[_Fact]) -> tuple[Fact, ...]:
     return tuple(Fact(row.text, row.messages, row.category, row.confidence) for row in rows)
 
 
-# Where each episode stands in history.jsonl.
+# Places of the episodes in history.jsonl.
 
 
 Field = Literal["scope", "session"]
@@ -173,7 +173,7 @@ class EpisodeIndex:
         return [self._places[number] for number in reversed(numbers[max(0, end - limit) : end])]
 
 
-# history.jsonl as a file: appended to, read from its end, and elsewhere by the places of its lines.
+# The file: appended to, read from its end, and elsewhere by the places of its lines.
 
 
 TAIL = 256 * 1024
@@ -330,7 +330,7 @@ class HistoryFile:
             _log.warning("%s, line %d cannot be read and is left out: %s", self._path, number, error)
 
 
-# What happened, and when, on disk.
+# Store of episodes.
 
 
 class EpisodeStore:

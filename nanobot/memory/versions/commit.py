@@ -26,7 +26,7 @@ from nanobot.store.state import read_state, write_state
 from nanobot.text import LineChange, line_changes
 from nanobot.workspace import is_versioned
 
-# Two changes of one text, put together line by line.
+# Three-way merge, line by line.
 
 
 _MOST_LINES = 20_000  # of a file; beyond it, only git's own merge is tried
@@ -82,7 +82,7 @@ def _are_in_the_way(one: LineChange, other: LineChange, *, keep_both: bool) -> b
     return one != other and (one.overlaps(other) or (is_at_one_place and not keep_both))
 
 
-# What is still to be done when a version is made: its files are brought up to it, also after a crash.
+# Journal: brings the files up to a new version, also after a crash.
 
 
 log = logging.getLogger(__name__)
@@ -187,7 +187,7 @@ def _together(repo: Repository, step: Step, current: bytes | None, after: bytes 
     return current if both is None else both
 
 
-# How a version is made: first its objects, then the journal, the branch, and at last the files.
+# Committing: first the objects, then the journal, the branch, and at last the files.
 
 
 _MAIN = "refs/heads/main"
@@ -315,7 +315,7 @@ def _id(data: bytes | None) -> str | None:
     return None if data is None else blob_id(data)
 
 
-# How to go back in the history.
+# Plans of restore and undo.
 
 
 _Tree = Mapping[str, tuple[str, str]]

@@ -21,7 +21,7 @@ from nanobot.workspace import PRIVATE_FOLDER
 if TYPE_CHECKING:
     from git.cmd import Git
 
-# git with its configuration pinned: no hooks, no filters, no programs, no settings but ours.
+# Repository: git without hooks, filters, programs, or settings but ours.
 
 
 log = logging.getLogger(__name__)
@@ -276,7 +276,7 @@ def _environment(git_dir: Path, work_tree: Path) -> dict[str, str]:
     }
 
 
-# Who else is at work in a git directory.
+# Locks of other processes in a git directory.
 
 
 _OLD = 60.0

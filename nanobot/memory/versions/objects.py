@@ -13,7 +13,7 @@ from nanobot.errors import VersionError
 from nanobot.memory.versions.git import EMAIL, NAME, Repository
 from nanobot.ports import Author, FileDiff, Version
 
-# Commits, made of objects alone: neither the files on disk nor the index have a part in it.
+# Writing commits, of objects alone: neither the files on disk nor the index have a part in it.
 
 
 _DREAM = "dream@nanobot.invalid"
@@ -117,7 +117,7 @@ def _user() -> str:
     return "".join(char for char in name if char.isprintable() and char not in "<>").strip() or "you"
 
 
-# Versions, as they are read.
+# Reading versions.
 
 
 _ID = re.compile(r"[0-9a-f]{4,40}")

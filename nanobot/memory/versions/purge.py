@@ -14,7 +14,7 @@ from nanobot.memory.versions.objects import data_of, quoted
 from nanobot.store.private import sync_folder
 from nanobot.store.state import read_state, write_state
 
-# One history told anew to another repository: `git fast-export` is read, `git fast-import` is written.
+# Rewriter: `git fast-export` is read, `git fast-import` is written.
 
 
 Erase = Callable[[str, bytes], bytes | None]

@@ -14,7 +14,7 @@ from nanobot.memory.versions.git import Repository, initialise
 from nanobot.store.private import private_folder, sync_folder, write_private
 from nanobot.workspace import VERSIONED_FILES, VERSIONED_FOLDERS, Workspace
 
-# Where the history lies, and what a git directory of ours looks like.
+# Place and layout of the git directory.
 
 
 log = logging.getLogger(__name__)
@@ -132,7 +132,7 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-# What of a damaged history can be put right, because it is derived; and whether the rest is damaged.
+# Repair of what is derived in a damaged history.
 
 
 _MAIN = "refs/heads/main"

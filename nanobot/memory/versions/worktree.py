@@ -15,6 +15,7 @@ from nanobot.errors import VersionError
 from nanobot.memory_files import NOTES_FOLDER
 from nanobot.ports import Edit, Shape
 from nanobot.store.private import private_folder, remove_stale_temps, replace_only, sync_folder
+from nanobot.text import is_utf16
 from nanobot.workspace import PRIVATE_FILE, VERSIONED_FILES, VERSIONED_FOLDERS, is_versioned
 
 log = logging.getLogger(__name__)
@@ -27,7 +28,6 @@ UNSEEN = 5.0
 
 _SAVING = 0.02  # seconds; an editor that writes over a file empties it first
 _BINARY_HEAD = 8000  # bytes that are looked at for a NUL, as git does
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _TRIES = 5
 _TOPS = (*VERSIONED_FILES, *VERSIONED_FOLDERS, NOTES_FOLDER)
 
@@ -231,7 +231,7 @@ def unfit(data: bytes) -> str:
     """Return the reason why such a content is not kept; "" if it is."""
     if len(data) > MAX_SIZE:
         return "large"
-    return "binary" if b"\0" in data[:_BINARY_HEAD] and not data.startswith(_UTF16) else ""
+    return "binary" if b"\0" in data[:_BINARY_HEAD] and not is_utf16(data) else ""
 
 
 def _names(folder: Path) -> Sequence[str]:
