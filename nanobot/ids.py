@@ -1,10 +1,21 @@
-"""Ids that sort by the time they were made."""
+"""Ids that sort by the time they were made, and short tokens that people type."""
 
 import secrets
 import time
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32, as in the ULID specification
 _last = 0
+
+
+_LETTERS, _DIGITS = "ABCDEFGHJKMNPQRSTVWXYZ", "23456789"  # without 0, 1, I, L, O, U
+
+TOKEN = f"[{_LETTERS}][{_LETTERS}{_DIGITS}]{{3}}"
+"""Regular expression of a token."""
+
+
+def new_token() -> str:
+    """Return a new token: four characters, short enough to be typed, and no number."""
+    return secrets.choice(_LETTERS) + "".join(secrets.choice(_LETTERS + _DIGITS) for _ in range(3))
 
 
 def new_id() -> str:

@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from difflib import SequenceMatcher
 
 # Text: decoded from the bytes of a file, in one canonical form for prompts and guards, made visible for people.
@@ -248,6 +249,15 @@ def name(path: object) -> str:
     return re.sub(r"[\n\t]", "\ufffd", visible(str(path)))
 
 
+def parse_time(text: str) -> datetime | None:
+    """A time in RFC 3339, local if it names no zone; None if it cannot be read."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.astimezone()
+
+
 def truncate(text: str, limit: int) -> str:
     """The text with at most `limit` characters, the last of them an ellipsis if it is cut."""
     return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
@@ -264,8 +274,12 @@ def argument(arguments: Mapping[str, object], name: str, otherwise: str = "?") -
 
 
 def fenced(text: str, language: str = "") -> str:
-    """The text as a Markdown code block that nothing in it can close; what cannot be seen in it is written out."""
-    text = escaped(text)
+    """The text as a code block, with what cannot be seen in it written out."""
+    return code_block(escaped(text), language)
+
+
+def code_block(text: str, language: str = "") -> str:
+    """The text, as it is, in a Markdown code block that nothing in it can close."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"

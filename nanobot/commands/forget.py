@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import re
-import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -27,26 +26,20 @@ from nanobot.forgetting.request import (
 from nanobot.forgetting.run import DAMAGED, LOOKING, NO_GIT, Erasure, ErasureReceipt, Preview
 from nanobot.i18n import Language, say
 from nanobot.i18n.consent import consent
-from nanobot.ids import new_id
+from nanobot.ids import TOKEN, new_id, new_token
 from nanobot.messages import Address, Button, InboundMessage, OutboundMessage
 from nanobot.nlp.matcher import TextMatcher, terms_in
 from nanobot.ports import Clock, ErasedPiece, ErasurePlan
 from nanobot.ports.erasable import ErasureQuestion, ErasureQuestions, Order
+from nanobot.text import parse_time
 
 # Questions: their tokens, and answers to them.
 
 
-_LETTERS, _DIGITS = "ABCDEFGHJKMNPQRSTVWXYZ", "23456789"
-_ANSWER = re.compile(rf"(?:[{_LETTERS}][{_LETTERS}{_DIGITS}]{{3}})?\s*(?:\d+)?", re.IGNORECASE | re.ASCII)
-
+_ANSWER = re.compile(rf"(?:{TOKEN})?\s*(?:\d+)?", re.IGNORECASE | re.ASCII)
 
 ALL = "all"
 """The word before a token that asks for all of what was shown in part."""
-
-
-def new_token() -> str:
-    """Return a new token of a question: short enough to be typed, and no number."""
-    return secrets.choice(_LETTERS) + "".join(secrets.choice(_LETTERS + _DIGITS) for _ in range(3))
 
 
 def answer_in(argument: str) -> tuple[bool | None, str, str]:
@@ -67,10 +60,8 @@ def all_of(argument: str) -> str:
 
 def is_before(now: datetime, until: str) -> bool:
     """A time that nobody can read is over."""
-    try:
-        return now < datetime.fromisoformat(until)
-    except (ValueError, TypeError):
-        return False
+    moment = parse_time(until)
+    return moment is not None and now < moment
 
 
 def goes_with(other: ErasureQuestion, question: ErasureQuestion) -> bool:

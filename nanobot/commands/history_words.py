@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from difflib import unified_diff
 from pathlib import PurePosixPath
 from typing import get_args
@@ -18,7 +17,6 @@ from nanobot.commands.history import (
     ShownVersion,
     Written,
 )
-from nanobot.commands.session import fenced
 from nanobot.core.commands import CommandAnswer
 from nanobot.memory.changes import Operation, patch
 from nanobot.memory.dream.report import told_operation
@@ -28,7 +26,7 @@ from nanobot.memory.markdown import without_comments
 from nanobot.memory.provenance import QuotedEvidence, QuotedMessage, Why
 from nanobot.messages import Button
 from nanobot.ports import FileDiff
-from nanobot.text import as_name, as_speaker, cleaned, truncate
+from nanobot.text import as_name, as_speaker, cleaned, code_block, parse_time, truncate
 
 MOST_OPERATIONS = 3
 """Told of each version in a list."""
@@ -200,7 +198,7 @@ def _shown(entry: TimelineEntry, diffs: Sequence[FileDiff], asking: HistoryReque
         lines = _changes(diff, asking)
         kept = list(_fitting(lines, room))
         room -= sum(map(len, kept))
-        yield fenced("\n".join(kept), "diff")
+        yield code_block("\n".join(kept), "diff")
         if len(lines) > len(kept):
             yield asking.say("more_changes", count=len(lines) - len(kept))
     if entry.version.parent is not None:
@@ -291,8 +289,6 @@ def _at(entry: TimelineEntry) -> str:
 
 
 def _time(at: str) -> str:
-    """RFC 3339, as people read it; what is none, as it stands."""
-    try:
-        return f"{datetime.fromisoformat(at):%Y-%m-%d %H:%M}"
-    except ValueError:
-        return at[:16]
+    """A time in RFC 3339, as people read it; as it stands if it is none."""
+    moment = parse_time(at)
+    return f"{moment:%Y-%m-%d %H:%M}" if moment else at[:16]

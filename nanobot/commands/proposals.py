@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from nanobot.authority import Scope
-from nanobot.commands.session import Lines, fenced
+from nanobot.commands.session import Lines
 from nanobot.core.commands import Command, CommandAnswer, CommandCall, FollowUp
 from nanobot.errors import NanobotError, StoreError
 from nanobot.i18n import Language, say
@@ -14,6 +14,7 @@ from nanobot.ids import new_id
 from nanobot.memory.proposals import Decision, Proposals
 from nanobot.messages import Address, Button, InboundMessage, OutboundMessage
 from nanobot.ports import Edit, ProposedChange, SessionStore
+from nanobot.text import code_block
 from nanobot.transcript import Session
 
 log = logging.getLogger(__name__)
@@ -203,7 +204,7 @@ def _of_decision(decision: Decision, *, tells: bool) -> OutboundMessage | None:
 
 def _unfit(decision: Decision, language: Language) -> str:
     rows = [line for path, lines in decision.left.items() for line in (f"=== {path} ===", *lines)]
-    what = fenced("\n".join(rows), "diff")
+    what = code_block("\n".join(rows), "diff")
     return say("proposals.unfit", language, files=", ".join(decision.left), what=what)
 
 

@@ -23,7 +23,7 @@ from nanobot.memory.episodes.retries import Setback, cause
 from nanobot.messages import Button, Quote
 from nanobot.people.people import TERMINAL
 from nanobot.ports import Clock, Media, SessionStore
-from nanobot.text import as_name
+from nanobot.text import as_name, code_block
 from nanobot.transcript import Message, SessionInfo
 
 # Export: a conversation as Markdown.
@@ -105,10 +105,10 @@ def _parts(message: Message, language: Language) -> Iterator[str]:
 
 def _body(message: Message, language: Language) -> Iterator[str]:
     if message.content:
-        yield fenced(message.content) if message.role == "tool" else message.content
+        yield code_block(message.content) if message.role == "tool" else message.content
     yield from _remarks(message, language)
     for call in message.tool_calls:
-        yield f"→ {call.name}\n\n{fenced(call.arguments, 'json')}"
+        yield f"→ {call.name}\n\n{code_block(call.arguments, 'json')}"
 
 
 def _remarks(message: Message, language: Language) -> Iterator[str]:
@@ -123,12 +123,6 @@ def _quoted(quote: Quote) -> str:
     """Return somebody else's words as a Markdown quotation."""
     head = f"[{' '.join(filter(None, (quote.how, as_name(quote.by))))}]"
     return "\n".join(f"> {line}" for line in (head, *quote.text.split("\n")))
-
-
-def fenced(text: str, language: str = "") -> str:
-    """A code block whose fence is longer than any in the text."""
-    fence = "`" * max([3, *(len(run) + 1 for run in re.findall(r"`+", text))])
-    return f"{fence}{language}\n{text}\n{fence}"
 
 
 # /help /new /compact /stop /status /model.
@@ -409,7 +403,7 @@ def resume_command(listing: Listing, agent: Agent) -> Command:
             return CommandAnswer(call.say("command.resumed_already", key=key))
         question, answer = map(_excerpt, await agent.last_said(key))
         if "\n" in question:  # as it was typed: it may be code, and is no Markdown
-            question = f"\n\n{fenced(question)}"
+            question = f"\n\n{code_block(question)}"
         last = [
             call.say("command.last_question", text=question) if question else "",
             call.say("command.last_answer", text=_closed(answer)) if answer else "",

@@ -27,6 +27,7 @@ from nanobot.memory.notes import same_name
 from nanobot.memory_files import FACT_FILES
 from nanobot.nlp.matcher import ShippedTexts, TextMatcher, lines_of, plain
 from nanobot.ports import Episode, Episodes, ErasedPiece, ErasurePlan, Transcripts, Version, VersionStore
+from nanobot.text import parse_time
 from nanobot.transcript import Message
 from nanobot.workspace import folder_of, is_note, scope_of
 
@@ -288,11 +289,8 @@ def between(ids: Sequence[str], episode: Episode) -> Sequence[str]:
 
 def is_since(at: str, since: datetime) -> bool:
     """True if a time as it stands in a file is not before another; one that cannot be read cannot be told to be."""
-    try:
-        moment = datetime.fromisoformat(at)
-    except ValueError:
-        return True
-    return (moment if moment.tzinfo else moment.astimezone()) >= since
+    moment = parse_time(at)
+    return moment is None or moment >= since
 
 
 def _is_called(path: str, name: str) -> bool:

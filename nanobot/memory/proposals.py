@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -12,6 +11,7 @@ from typing import Literal
 from nanobot.aio import ReadersWriterLock
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.errors import VersionError
+from nanobot.ids import new_token
 from nanobot.memory.changes import Commit, VersionedWriter
 from nanobot.memory.facts import operations
 from nanobot.memory.redaction import Redaction
@@ -19,7 +19,7 @@ from nanobot.memory.scopes import MemoryRegistry
 from nanobot.memory.tombstones import all_names, bury, encode
 from nanobot.nlp.matcher import beginning
 from nanobot.ports import Caller, Clock, Edit, ErasedPiece, ErasurePlan, ProposalStore, ProposedChange, StoreFindings
-from nanobot.text import LineChange, line_changes
+from nanobot.text import LineChange, line_changes, parse_time
 from nanobot.workspace import is_versioned
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,6 @@ LASTS = timedelta(days=30)
 
 _TRIES = 5
 _MOST_LINES = 500  # that are compared with each other: that takes its time
-_LETTERS, _DIGITS = "ABCDEFGHJKMNPQRSTVWXYZ", "23456789"
 
 
 @dataclass(frozen=True, slots=True)
@@ -446,16 +445,12 @@ def is_waiting(proposal: ProposedChange, now: datetime) -> bool:
 
 
 def _is_old(proposal: ProposedChange, now: datetime) -> bool:
-    """A time that nobody can read is over."""
-    try:
-        return datetime.fromisoformat(proposal.at) + LASTS < now
-    except (ValueError, TypeError):
-        return True
+    """True if it waited for too long; a time that nobody can read is over."""
+    began = parse_time(proposal.at)
+    return began is None or began + LASTS < now
 
 
 def _new_id(taken: Collection[str]) -> str:
-    """Short enough to be typed, and no number."""
-    while True:
-        name = secrets.choice(_LETTERS) + "".join(secrets.choice(_LETTERS + _DIGITS) for _ in range(3))
-        if name not in taken:
-            return name
+    while (name := new_token()) in taken:
+        pass
+    return name

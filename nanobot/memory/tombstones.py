@@ -5,12 +5,12 @@ import json
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Literal, get_args
 
 from nanobot.memory.changes import Operation
 from nanobot.memory_files import NOTES_FOLDER
 from nanobot.nlp.words import overlap
+from nanobot.text import parse_time
 
 FOLDER = f"{NOTES_FOLDER}/tombstones"
 """Relative to the workspace; those of all scopes lie here."""
@@ -70,7 +70,7 @@ class Tombstone:
 
     def is_before(self, at: str) -> bool:
         """True if something was said after this was undone: not in the same second, and not if a time is unreadable."""
-        mine, other = _moment(self.at), _moment(at)
+        mine, other = parse_time(self.at), parse_time(at)
         return mine is not None and other is not None and mine < other.replace(microsecond=0)
 
     def forgotten(self) -> "Tombstone":
@@ -150,14 +150,6 @@ def read(files: Mapping[str, bytes]) -> Mapping[str, Tombstone]:
 
 def _texts(value: object) -> tuple[str, ...]:
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
-
-
-def _moment(at: str) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(at)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.astimezone()
 
 
 def _lines(claim: str) -> list[str]:

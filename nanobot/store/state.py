@@ -21,6 +21,7 @@ from nanobot.ports import DreamRecord, Edit, ProposedChange, SummaryFailure
 from nanobot.ports.people import PeopleBook
 from nanobot.store.documents import check_regular
 from nanobot.store.private import private_folder, remove, write_private
+from nanobot.text import parse_time
 from nanobot.workspace import PRIVATE_FILE, Workspace
 
 # A number in a small file: how far something has come.
@@ -140,12 +141,10 @@ class JobTimesFile:
 
 
 def _moment(name: str, text: str) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
+    moment = parse_time(text)
+    if moment is None:
         _log.warning("when the job %s last began cannot be read (%r); it counts as never", name, text)
-        return None
-    return moment if moment.tzinfo else moment.astimezone()
+    return moment
 
 
 # The model presets that people chose for single sessions.

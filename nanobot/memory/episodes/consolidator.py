@@ -17,6 +17,7 @@ from nanobot.memory.episodes.archivist import Archivist, EpisodeDraft, Stretch
 from nanobot.memory.episodes.retries import TRIES, Setback, SummaryRetries, cause
 from nanobot.ports import Episode, Episodes, ModelInfo, Reply, SessionStore
 from nanobot.ports.models import Ask, Slot, at_once
+from nanobot.text import parse_time
 from nanobot.transcript import Archived, Message
 
 MOST_PIECES = 20
@@ -233,8 +234,5 @@ def _due(parts: Sequence[Sequence[Message]], through: str | None) -> Sequence[Se
 
 def _age(at: str, now: datetime) -> float:
     """Seconds; of a time that cannot be read, as if it were long ago."""
-    try:
-        moment = datetime.fromisoformat(at)
-    except ValueError:
-        return float("inf")
-    return (now - (moment if moment.tzinfo else moment.astimezone())).total_seconds()
+    moment = parse_time(at)
+    return (now - moment).total_seconds() if moment else float("inf")

@@ -3,8 +3,9 @@
 import logging
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from nanobot.errors import VersionError
 from nanobot.memory.versions.git import Repository
@@ -88,8 +89,7 @@ def _are_in_the_way(one: LineChange, other: LineChange, *, keep_both: bool) -> b
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A file that becomes another: ids of its contents, None where there is no file.
 
     Where both are the same, the file is as it is to be: a person has made it so.
@@ -104,8 +104,8 @@ class Step:
 class JournalEntry:
     """The version whose files these are. Until the branch has reached it, nothing of it is to be done."""
 
-    commit: str
-    steps: Sequence[Step]
+    commit: str = ""
+    steps: Sequence[Step] = ()
 
 
 class VersionJournal:
@@ -116,16 +116,12 @@ class VersionJournal:
 
     def write(self, entry: JournalEntry) -> None:
         """Raises StoreError."""
-        steps = [[step.path, step.before, step.after] for step in entry.steps]
-        write_state(self._path, {"commit": entry.commit, "steps": steps})
+        write_state(self._path, asdict(entry))
 
     def read(self) -> JournalEntry | None:
         """Raises StoreError."""
-        found = read_state(self._path, dict[str, object], {})
-        match found:
-            case {"commit": str(commit), "steps": list(rows)}:
-                return JournalEntry(commit, [Step(*row) for row in rows])
-        return None
+        entry = read_state(self._path, JournalEntry, JournalEntry())
+        return entry if entry.commit else None
 
     def clear(self) -> None:
         """All is done."""
@@ -318,14 +314,11 @@ def _id(data: bytes | None) -> str | None:
 # Plans of restore and undo.
 
 
-_Tree = Mapping[str, tuple[str, str]]
-
-
 def plan_restore(repo: Repository, version: str, owned: Owned) -> Plan:
     """The owned files exactly as they were before a version, by its full id. Raises VersionError."""
     parent = _parent(one(repo, version))
-    then, now = _owned(repo.tree(parent), owned), _owned(repo.tree("HEAD"), owned)
-    paths = sorted(path for path in then.keys() | now.keys() if then.get(path) != now.get(path))
+    then, now = repo.content_ids(parent), repo.content_ids("HEAD")
+    paths = sorted(path for path in filter(owned, then.keys() | now.keys()) if then.get(path) != now.get(path))
     edits = {path: Edit(_content(repo, now, path), _content(repo, then, path)) for path in paths}
     return Plan(edits, [later for later in version_log(repo, since=parent) if any(map(owned, later.paths))])
 
@@ -333,7 +326,7 @@ def plan_restore(repo: Repository, version: str, owned: Owned) -> Plan:
 def plan_undo(repo: Repository, version: str, owned: Owned) -> Plan:
     """The owned files without what one version did to them, by its full id. Raises VersionError."""
     undone = one(repo, version)
-    before, after, now = (repo.tree(name) for name in (_parent(undone), version, "HEAD"))
+    before, after, now = (repo.content_ids(name) for name in (_parent(undone), version, "HEAD"))
     edits: dict[str, Edit] = {}
     conflicts: list[str] = []
     for path in filter(owned, undone.paths):
@@ -371,10 +364,5 @@ def _parent(version: Version) -> str:
     return version.parent
 
 
-def _owned(tree: _Tree, owned: Owned) -> dict[str, str]:
-    return {path: name for path, (_, name) in tree.items() if owned(path)}
-
-
-def _content(repo: Repository, tree: Mapping[str, str] | _Tree, path: str) -> bytes | None:
-    row = tree.get(path)
-    return None if row is None else repo.blob(row if isinstance(row, str) else row[1])
+def _content(repo: Repository, ids: Mapping[str, str], path: str) -> bytes | None:
+    return repo.blob(ids[path]) if path in ids else None

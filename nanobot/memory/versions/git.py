@@ -189,6 +189,10 @@ class Repository:
         rows = self.run("ls-tree", "-r", "-z", "--full-tree", version, "--", *within)
         return {path: (mode, name) for mode, kind, name, path in _rows(rows) if kind == "blob"}
 
+    def content_ids(self, version: str) -> Mapping[str, str]:
+        """Ids of the files in a version, by path."""
+        return {path: name for path, (_, name) in self.tree(version).items()}
+
     def branch(self) -> str | None:
         """The full name of the branch that HEAD is on; None if it is on none."""
         if head := self._written("HEAD"):

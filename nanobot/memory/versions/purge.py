@@ -4,7 +4,8 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from nanobot.errors import VersionError
@@ -45,7 +46,7 @@ class Rewriter:
         self._source = old.start(*_EXPORT)
         self._target = new.start("fast-import", "--quiet", "--done", "--force")
 
-    def run(self) -> Mapping[str, str]:
+    def run(self) -> dict[str, str]:
         """Tell all of it; returns the ids that changed, old to new. Raises VersionError."""
         try:
             for line in iter(self._source.stdout.readline, b""):
@@ -133,6 +134,15 @@ _CARRIED = ("objects", "refs", "packed-refs", "HEAD")
 _KEPT = (*_CARRIED, "config", "info", "hooks", "description", ".gitignore", _FOLDER)
 
 
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """State file of a new history that may take the place of the old one: its entry for the journal, and new ids."""
+
+    commit: str = ""
+    steps: Sequence[Step] = ()
+    ids: dict[str, str] = field(default_factory=dict)
+
+
 def build(repo: Repository, erase: Erase, reword: Reword) -> Mapping[str, str]:
     """Write the new history beside the old one, ready to take its place.
 
@@ -147,12 +157,11 @@ def build(repo: Repository, erase: Erase, reword: Reword) -> Mapping[str, str]:
             ids = Rewriter(repo, new, erase, reword).run()
             shutil.copyfile(repo.git_dir / "HEAD", folder / "HEAD")
             new.run("pack-refs", "--all", "--prune")
-            entry = JournalEntry(new.run("rev-parse", "HEAD").decode().strip(), _steps(repo, new))
+            ready = _Ready(new.run("rev-parse", "HEAD").decode().strip(), _steps(repo, new), ids)
     except OSError as error:
         raise VersionError("failed", f"{folder} cannot be written: {error.strerror or error}") from error
     os.sync()  # all of the new must be on the disk before anything of the old goes
-    steps = [[step.path, step.before, step.after] for step in entry.steps]
-    write_state(folder / _READY, {"commit": entry.commit, "steps": steps, "ids": dict(ids)})
+    write_state(folder / _READY, asdict(ready))
     log.debug("purge: the new history is ready")
     return ids
 
@@ -165,11 +174,12 @@ def finish(git_dir: Path, journal: VersionJournal, ids_path: Path) -> None:
     folder = git_dir / _FOLDER
     if not folder.is_dir():
         return
-    match read_state(folder / _READY, dict[str, object], {}):
-        case {"commit": str(commit), "steps": list(rows), "ids": dict(ids)}:
-            _remember(ids_path, ids)
-            journal.write(JournalEntry(commit, [Step(*row) for row in rows]))
-            _swap(git_dir, folder)
+    ready = read_state(folder / _READY, _Ready, _Ready())
+    if ready.commit:
+        known = renamed(ids_path)
+        write_state(ids_path, {old: ready.ids.get(new, new) for old, new in known.items()} | ready.ids)
+        journal.write(JournalEntry(ready.commit, ready.steps))
+        _swap(git_dir, folder)
     shutil.rmtree(folder)
     sync_folder(git_dir)
     log.debug("purge: the old history is gone")
@@ -178,11 +188,6 @@ def finish(git_dir: Path, journal: VersionJournal, ids_path: Path) -> None:
 def renamed(ids_path: Path) -> Mapping[str, str]:
     """Return the new ids of versions over all purges. Raises StoreError."""
     return read_state(ids_path, dict[str, str], {})
-
-
-def _remember(ids_path: Path, ids: Mapping[str, str]) -> None:
-    known = renamed(ids_path)
-    write_state(ids_path, {old: ids.get(new, new) for old, new in known.items()} | dict(ids))
 
 
 def _swap(git_dir: Path, folder: Path) -> None:
@@ -207,7 +212,6 @@ def _remove(path: Path) -> None:
 
 def _steps(repo: Repository, new: Repository) -> list[Step]:
     """Return the steps that bring the files from the old newest version to the new one."""
-    old_tree = {path: name for path, (_, name) in repo.tree("HEAD").items()}
-    new_tree = {path: name for path, (_, name) in new.tree("HEAD").items()}
+    old_tree, new_tree = repo.content_ids("HEAD"), new.content_ids("HEAD")
     paths = sorted(path for path in old_tree.keys() | new_tree.keys() if old_tree.get(path) != new_tree.get(path))
     return [Step(path, old_tree.get(path), new_tree.get(path)) for path in paths]
