@@ -110,7 +110,7 @@ def build_agent(
 def _tools(ground: AppContext, keep: ConversationServices, questions: ApprovalQuestions) -> Sequence[Tool]:
     tools, memory = ground.config.tools, keep.memory
     rules = tools.exec
-    changes = ToolChanges(memory.keeping, memory.proposals, read_frontmatter)
+    changes = ToolChanges(memory.writer, memory.proposals, read_frontmatter)
     approval, mask = Approval(questions), Mask(secrets_here(ground.config, os.environ))
     policy = ToolPolicy(approval, ExecPolicy(rules.owner, rules.member, rules.allow, rules.timeout))
     if ground.people:

@@ -181,7 +181,7 @@ def _spool(parts: Parts) -> AbstractAsyncContextManager[DurableBus]:
 async def _still(parts: Parts) -> AsyncIterator[Unheard]:
     async with (  # people can go on talking until the model has finished what it does in the background
         parts.keep.dream.paused(),
-        parts.keep.archive.consolidator.passage.alone(),
+        parts.keep.archive.consolidator.erasure_lock.alone(),
         parts.keep.lanes.still(lambda: parts.ground.clock.sleep(PATIENCE)),
     ):
         yield partial(_unheard, parts)

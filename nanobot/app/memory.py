@@ -204,7 +204,7 @@ class MemoryServices:
     workspace: Workspace
     files: Lock
     versions: VersionStore
-    keeping: VersionedWriter
+    writer: VersionedWriter
     shelves: MemoryRegistry
     proposals: Proposals
     waiting: ProposalsFile
@@ -241,29 +241,29 @@ def build_memory(
     archive: WindowArchive,
 ) -> MemoryServices:
     """`is_dreaming`: whether memory is being changed from past conversations now."""
-    files, passage = Lock(), archive.consolidator.passage
+    files, erasure_lock = Lock(), archive.consolidator.erasure_lock
     kept, opened = (VersionsBeside, MemoryBeside) if records.is_beside else (GitVersions, MemoryFolder)
     versions = kept(workspace, WithoutIndex(), clock, by_hand, files)
-    keeping = VersionedWriter(versions, records.sessions, archive.recollection.origin)
+    writer = VersionedWriter(versions, records.sessions, archive.recollection.origin)
     shelves = MemoryRegistry(
         workspace,
         lambda path: opened(path, documents, files),
         read_frontmatter,
         clock,
         budget=config.memory.budget.memory,
-        keeping=keeping,
+        writer=writer,
     )
     waiting = ProposalsFile(workspace.proposals)
-    proposals = Proposals(waiting, keeping, workspace_files(workspace, files), shelves, clock, passage)
+    proposals = Proposals(waiting, writer, workspace_files(workspace, files), shelves, clock, erasure_lock)
     timeline = Timeline(versions)
     history = HistoryCommands(
         timeline,
         Provenance(versions, MessageLookup(records.episodes, records.sessions)),
-        Revert(versions, timeline, keeping, shelves, clock, passage),
+        Revert(versions, timeline, writer, shelves, clock, erasure_lock),
         is_dreaming,
     )
     return MemoryServices(
-        workspace, files, versions, keeping, shelves, proposals, waiting, history, HistoryState(versions)
+        workspace, files, versions, writer, shelves, proposals, waiting, history, HistoryState(versions)
     )
 
 

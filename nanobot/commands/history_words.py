@@ -87,13 +87,13 @@ def _why(why: Why, asking: HistoryRequester) -> Iterator[str]:
     yield asking.say(f"origin_{why.entry.kind}", at=_at(why.entry), version=_id(why.entry))
     if why.operation and why.operation.merged:
         yield asking.say("merged", files=", ".join(map(_name, why.operation.merged)))
-    yield from _testimony(why.testimony, asking)
-    if not (why.testimony.said or why.testimony.gone) and why.entry.kind in ("dream", "remember", "tool"):
+    yield from _quotations(why.evidence, asking)
+    if not (why.evidence.said or why.evidence.gone) and why.entry.kind in ("dream", "remember", "tool"):
         yield asking.say("rests_on_nothing")
 
 
-def _testimony(testimony: QuotedEvidence, asking: HistoryRequester) -> Iterator[str]:
-    said = testimony.said
+def _quotations(evidence: QuotedEvidence, asking: HistoryRequester) -> Iterator[str]:
+    said = evidence.said
     if said:
         yield asking.say("rests")
     for one in said[:MOST_QUOTED]:
@@ -101,8 +101,8 @@ def _testimony(testimony: QuotedEvidence, asking: HistoryRequester) -> Iterator[
         yield from _quoted(one, asking)
     if len(said) > MOST_QUOTED:
         yield asking.say("more", count=len(said) - MOST_QUOTED)
-    if testimony.gone:
-        yield asking.say("gone", count=testimony.gone)
+    if evidence.gone:
+        yield asking.say("gone", count=evidence.gone)
 
 
 def _quoted(said: QuotedMessage, asking: HistoryRequester) -> Iterator[str]:

@@ -54,11 +54,11 @@ class MemoryPage:
         return shown, sum(bool(line.strip()) for line in lines[kept:])
 
 
-def pages_of(shelf: ScopeMemory, documents: Documents) -> Sequence[MemoryPage]:
-    """All pages of a shelf: the files of facts first, even if they say nothing, then the notes as they are numbered."""
+def pages_of(memory: ScopeMemory, documents: Documents) -> Sequence[MemoryPage]:
+    """Pages of a memory: the files of facts first, even if they say nothing, then the notes as they are numbered."""
     return [
-        *(MemoryPage(name, _plain(documents.look(path).text)) for name, path in shelf.files.items()),
-        *(MemoryPage(note.file, without_comments(note.body).strip(), note) for note in shelf.notebook.all),
+        *(MemoryPage(name, _plain(documents.look(path).text)) for name, path in memory.files.items()),
+        *(MemoryPage(note.file, without_comments(note.body).strip(), note) for note in memory.notebook.all),
     ]
 
 
@@ -106,16 +106,16 @@ Bold = Callable[[str], str]
 class MemoryView:
     """Shows what is remembered. `budget`: bytes of MEMORY.md in the prompt; `more`: what else there is to say."""
 
-    shelves: MemoryRegistry
+    registry: MemoryRegistry
     documents: Documents
     budget: int
     more: Lines | None = None
 
     async def pages(self, call: CommandCall) -> Sequence[MemoryPage]:
         """All that is remembered in the scope of whoever asks."""
-        shelf = self.shelves.of(call.message.authority.scope)
-        await shelf.notebook.refresh()
-        return pages_of(shelf, self.documents)
+        memory = self.registry.of(call.message.authority.scope)
+        await memory.notebook.refresh()
+        return pages_of(memory, self.documents)
 
     async def shown(
         self, call: CommandCall, commands: Callable[[Written], str], *, at_shell: bool = False
@@ -128,7 +128,7 @@ class MemoryView:
         bold: Bold = str if at_shell else "**{}**".format
         reaches = at_shell or call.message.authority.scope.is_owner
         pages = await self.pages(call)
-        notebook = self.shelves.of(call.message.authority.scope).notebook
+        notebook = self.registry.of(call.message.authority.scope).notebook
         page = page_named(pages, call.argument) if call.argument else None
         if page is not None:
             return CommandAnswer("\n\n".join(_alone(notebook, page, call, bold, reaches=reaches)))
@@ -152,12 +152,12 @@ def memory_command(view: MemoryView) -> Command:
     return Command("memory", handle, immediate=True)
 
 
-def remember_command(shelves: MemoryRegistry) -> Command:
+def remember_command(registry: MemoryRegistry) -> Command:
     """/remember text."""
 
     async def handle(call: CommandCall) -> CommandAnswer:
         message = call.message
-        facts = shelves.of(message.authority.scope).facts
+        facts = registry.of(message.authority.scope).facts
         asked = ChangeRequest(
             message.address.session_key,
             message.authority,

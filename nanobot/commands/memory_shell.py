@@ -54,8 +54,8 @@ def _why(why: Why) -> Data:
         **_line(why.line),
         "version": _entry(why.entry) if why.entry else None,
         "came_back": _entry(why.back) if why.back else None,
-        "said": [asdict(said) for said in why.testimony.said],
-        "gone": why.testimony.gone,
+        "said": [asdict(said) for said in why.evidence.said],
+        "gone": why.evidence.gone,
     }
 
 
@@ -145,7 +145,7 @@ class MemoryShell:
         message = InboundMessage(id="", address=SHELL, sender=Sender(""), authority=authority, text=name)
         call = CommandCall(message, name, language)
         answer = await self._view.shown(call, lambda what: _typed(what, authority.scope), at_shell=True)
-        notebook = self._view.shelves.of(authority.scope).notebook
+        notebook = self._view.registry.of(authority.scope).notebook
         return ShellAnswer(answer.text, answer.failed, _data(notebook, await self._view.pages(call), name))
 
 

@@ -398,7 +398,7 @@ class VersionedWriter:
             return False
         return any(commit.proposal == proposal and scope in commit.scopes for commit in made if commit)
 
-    async def grounds(self, asked: ChangeRequest) -> ChangeEvidence:
+    async def evidence(self, asked: ChangeRequest) -> ChangeEvidence:
         """Return the evidence for a requester and for what the model read; anything unknown is not their own."""
         if not asked.turn:
             messages = (f"{asked.session}#{asked.message}",) if asked.message else ()

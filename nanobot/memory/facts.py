@@ -78,14 +78,14 @@ class Facts:
         clock: Clock,
         *,
         budget: int,
-        keeping: VersionedWriter | None = None,
+        writer: VersionedWriter | None = None,
     ) -> None:
-        """`budget`: bytes of MEMORY.md in the prompt. Without `keeping` no versions are made."""
+        """`budget`: bytes of MEMORY.md in the prompt. Without `writer` no versions are made."""
         self._store = store
         self._notebook = notebook
         self._clock = clock
         self._budget = budget
-        self._keeping = keeping
+        self._writer = writer
 
     async def remember(self, text: str, asked: ChangeRequest) -> RememberOutcome:
         """Save a fact as a line of MEMORY.md, unless it is a secret. Raises StoreError; then nothing changed.
@@ -98,24 +98,24 @@ class Facts:
         if isinstance(fact, RememberOutcome):
             return fact
         fact = _by(asked, fact)
-        if self._keeping and (remembered := await self._keep(fact, asked, self._keeping)):
+        if self._writer and (remembered := await self._keep(fact, asked, self._writer)):
             return remembered
         return await asyncio.to_thread(self._save, fact)
 
-    async def _keep(self, fact: str, asked: ChangeRequest, keeping: VersionedWriter) -> RememberOutcome | None:
+    async def _keep(self, fact: str, asked: ChangeRequest, writer: VersionedWriter) -> RememberOutcome | None:
         """Save it as a version of its own; None if that cannot be done."""
         path, line = f"{self._notebook.folder}/{self._store.path.name}", self._line(fact)
-        grounds = await keeping.grounds(asked)
+        evidence = await writer.evidence(asked)
         commit = Commit(
             kind="remember",
             subject=f"Remembered in {path}",
-            operations=(Operation("add", path, text=fact, messages=grounds.messages),),
+            operations=(Operation("add", path, text=fact, messages=evidence.messages),),
             scopes=(asked.authority.scope.name,),
-            origin=grounds.origin,
+            origin=evidence.origin,
             turn=asked.turn,
         )
         for _ in range(_TRIES):
-            before = await keeping.read(path)
+            before = await writer.read(path)
             memory = _memory(before)
             if memory is None:
                 return None
@@ -123,7 +123,7 @@ class Facts:
                 return await asyncio.to_thread(self._written, "known", known)
             after = with_fact(memory, line).encode("utf-8", "surrogateescape")
             try:
-                if not await keeping.keep({path: Edit(before, after)}, commit):
+                if not await writer.keep({path: Edit(before, after)}, commit):
                     return None
             except VersionError:  # somebody else changed it meanwhile
                 continue

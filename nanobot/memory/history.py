@@ -305,18 +305,18 @@ class Revert:
         self,
         versions: VersionStore,
         timeline: Timeline,
-        keeping: VersionedWriter,
-        shelves: MemoryRegistry,
+        writer: VersionedWriter,
+        registry: MemoryRegistry,
         clock: Clock,
-        passage: ReadersWriterLock,
+        erasure_lock: ReadersWriterLock,
     ) -> None:
-        """`passage`: whoever erases is alone in it, so that nothing brings back what they erase."""
+        """`erasure_lock`: whoever erases is alone in it, so that nothing brings back what they erase."""
         self._versions = versions
         self._timeline = timeline
-        self._keeping = keeping
-        self._shelves = shelves
+        self._writer = writer
+        self._registry = registry
         self._clock = clock
-        self._passage = passage
+        self._erasure_lock = erasure_lock
 
     async def go_back(self, how: How, reference: str, asked: ChangeRequest) -> RevertReceipt:
         """Restore the files of the asker's scope to what they were before a version, or undo just that version.
@@ -324,7 +324,7 @@ class Revert:
         Only files that Dream may write. Waits while something is being erased. Raises VersionError; then nothing has
         changed.
         """
-        async with self._passage.passing():
+        async with self._erasure_lock.passing():
             return await self._go_back(how, reference, asked)
 
     async def _go_back(self, how: How, reference: str, asked: ChangeRequest) -> RevertReceipt:
@@ -346,35 +346,35 @@ class Revert:
         return await plan(target.version.id, owned(scope))
 
     async def _commit(self, how: How, target: TimelineEntry, plan: Plan, asked: ChangeRequest) -> RevertReceipt:
-        scope, grounds = asked.authority.scope, await self._keeping.grounds(asked)
+        scope, evidence = asked.authority.scope, await self._writer.evidence(asked)
         undone = [entry for entry in (entry_of(version, scope) for version in plan.undone) if entry]
         files = await self._versions.files([*ScopePaths(scope).within, FOLDER])
-        burials = TombstoneChanges(scope, files, plan.edits, self._clock.now().isoformat(timespec="seconds"))
+        tombstones = TombstoneChanges(scope, files, plan.edits, self._clock.now().isoformat(timespec="seconds"))
         changes = await self._versions.diffs([entry.version for entry in undone])
         for entry, diffs in zip(undone, changes, strict=True):
-            burials.take_back(entry, diffs)
+            tombstones.take_back(entry, diffs)
         commit = Commit(
             kind=how,
             subject=_SUBJECTS[how].format(version=target.version.id[:7]),
-            operations=operations(plan.edits, grounds.messages),
+            operations=operations(plan.edits, evidence.messages),
             scopes=(scope.name,),
-            origin=grounds.origin,
+            origin=evidence.origin,
             reverts=target.version.id,
-            buried=burials.buried,
-            lifted=burials.lifted,
+            buried=tombstones.buried,
+            lifted=tombstones.lifted,
         )
-        edits = {**plan.edits, **burials.edits}
+        edits = {**plan.edits, **tombstones.edits}
         version = await self._versions.commit(edits, commits.write(commit)) if edits else None
         if version:
-            await asyncio.to_thread(self._shelves.of(scope).notebook.update)
+            await asyncio.to_thread(self._registry.of(scope).notebook.update)
         return RevertReceipt(
             how,
             target,
             version or "",
             paths=sorted(plan.edits),
             undone=[entry for entry in undone if entry.version.id != target.version.id],
-            buried=len(burials.buried),
-            lifted=len(burials.lifted),
+            buried=len(tombstones.buried),
+            lifted=len(tombstones.lifted),
         )
 
     async def _conflicts(self, plan: Plan, diffs: Sequence[FileDiff]) -> Sequence[Conflict]:

@@ -76,19 +76,19 @@ class Proposals:
     def __init__(
         self,
         store: ProposalStore,
-        keeping: VersionedWriter,
+        writer: VersionedWriter,
         files: WorkspaceFiles,
-        shelves: MemoryRegistry,
+        registry: MemoryRegistry,
         clock: Clock,
-        passage: ReadersWriterLock,
+        erasure_lock: ReadersWriterLock,
     ) -> None:
-        """`passage`: whoever erases is alone in it, so that nothing brings back what they erase."""
+        """`erasure_lock`: whoever erases is alone in it, so that nothing brings back what they erase."""
         self._store = store
-        self._keeping = keeping
+        self._writer = writer
         self._files = files
-        self._shelves = shelves
+        self._registry = registry
         self._clock = clock
-        self._passage = passage
+        self._erasure_lock = erasure_lock
         self._deciding = asyncio.Lock()
 
     async def waiting(self, scope: Scope) -> Sequence[ProposedChange]:
@@ -165,10 +165,10 @@ class Proposals:
 
         Raises StoreError and VersionError: then it is made at the next start, or when yes is said again.
         """
-        async with self._deciding, self._passage.passing():
+        async with self._deciding, self._erasure_lock.passing():
             found = await self._find(name)
             if found is None:
-                is_made = await self._keeping.has_made(name.upper(), authority.scope.name)
+                is_made = await self._writer.has_made(name.upper(), authority.scope.name)
                 return Decision("made_before" if is_made else "over")
             if not _may_decide(authority, found):
                 return Decision("not_yours", found)
@@ -198,16 +198,16 @@ class Proposals:
         files = ", ".join(proposal.edits)
         commit = Commit(kind="tool", subject=f"Not agreed to: {files}", scopes=(proposal.scope,))
         if edits:
-            await self._keeping.keep(edits, commit)
+            await self._writer.keep(edits, commit)
 
     async def resume(self) -> Sequence[Decision]:
         """Make what somebody had said yes to when a process ended. Raises StoreError and VersionError."""
-        async with self._deciding, self._passage.passing():
+        async with self._deciding, self._erasure_lock.passing():
             return [await self._carry_out(one, one.agreed) for one in await self._all() if one.agreed]
 
     async def _carry_out(self, proposal: ProposedChange, by: str) -> Decision:
         """From the mark that somebody agreed on, the change is made: now, or after a crash; and only once."""
-        if proposal.agreed and await self._keeping.has_made(proposal.id, proposal.scope):
+        if proposal.agreed and await self._writer.has_made(proposal.id, proposal.scope):
             await self._drop(proposal)
             return Decision("made", proposal)
         agreed = replace(proposal, agreed=by)
@@ -242,11 +242,11 @@ class Proposals:
             agreed=proposal.agreed,
         )
         versioned = {path: edit for path, edit in edits.items() if is_versioned(PurePosixPath(path))}
-        is_kept = bool(versioned) and await self._keeping.keep(versioned, commit)
+        is_kept = bool(versioned) and await self._writer.keep(versioned, commit)
         for path, edit in edits.items():
             if not (is_kept and path in versioned):
                 await asyncio.to_thread(self._files.replace, path, edit)
-        await asyncio.to_thread(self._shelves.of(Scope(proposal.scope)).notebook.update)
+        await asyncio.to_thread(self._registry.of(Scope(proposal.scope)).notebook.update)
 
     async def _ask_anew(
         self, proposal: ProposedChange, edits: Mapping[str, Edit], left: Mapping[str, Sequence[str]]

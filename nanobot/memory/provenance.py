@@ -237,7 +237,7 @@ class Why:
 
     line: MemoryLine
     entry: TimelineEntry | None
-    testimony: QuotedEvidence
+    evidence: QuotedEvidence
     operation: Operation | None = None
     back: TimelineEntry | None = None
 
@@ -245,9 +245,9 @@ class Why:
 class Provenance:
     """Answers for one scope at a time; whoever asks has made sure that the scope may be seen."""
 
-    def __init__(self, versions: VersionStore, witnesses: MessageLookup) -> None:
+    def __init__(self, versions: VersionStore, lookup: MessageLookup) -> None:
         self._versions = versions
-        self._witnesses = witnesses
+        self._lookup = lookup
 
     async def find(self, words: str, scope: Scope) -> Sequence[MemoryLine]:
         """The lines that fit best, several if they fit alike; `words` may be a line's name. Raises VersionError.
@@ -281,7 +281,7 @@ class Provenance:
         commit = commits.parse(entry.version.message)
         if entry.kind in _THEIRS or (commit and (commit.agreed or commit.origin in authors(scope))):
             return True  # the latter: it rests on nothing but their words
-        said = await self._witnesses.own_words(_evidence(entry, line)[1], scope, commit.cursor if commit else None)
+        said = await self._lookup.own_words(_evidence(entry, line)[1], scope, commit.cursor if commit else None)
         return speaks_for(said.text, bare(line.text), said.names)
 
     async def _origin(self, line: MemoryLine, scope: Scope) -> tuple[TimelineEntry | None, TimelineEntry | None]:
@@ -297,7 +297,7 @@ class Provenance:
         if entry.kind == "remember" and names and commit and not commit.turn:
             session = names[0].rpartition("#")[0]
             return QuotedEvidence([QuotedMessage("command", bare(line.text), entry.version.at.isoformat(), session)], 0)
-        return await self._witnesses.hear(names, scope, line.text, commit.cursor if commit else None)
+        return await self._lookup.hear(names, scope, line.text, commit.cursor if commit else None)
 
     async def _before(self, back: TimelineEntry, line: MemoryLine, scope: Scope) -> TimelineEntry | None:
         """The version that had brought a line before it went and came back."""

@@ -78,22 +78,22 @@ class MemoryRegistry:
         read_frontmatter: ReadFrontmatter,
         clock: Clock,
         budget: int,
-        keeping: VersionedWriter | None = None,
+        writer: VersionedWriter | None = None,
     ) -> None:
         """`open_memory` makes the store around a path of MEMORY.md; `budget`: bytes of MEMORY.md in the prompt.
 
-        `keeping` makes what people ask to remember versions of its own.
+        `writer` makes what people ask to remember versions of its own.
         """
         self._workspace = workspace
         self._open_memory = open_memory
         self._read_frontmatter = read_frontmatter
         self._clock = clock
         self._budget = budget
-        self._keeping = keeping
+        self._writer = writer
         self._opened = lru_cache(KEPT)(self._make)
 
     def of(self, scope: Scope) -> ScopeMemory:
-        """The shelf of a scope; nothing is made on disk before something is remembered."""
+        """The memory of a scope; nothing is made on disk before something is remembered."""
         return self._opened(scope)
 
     def written(self, path: Path) -> str:
@@ -112,5 +112,5 @@ class MemoryRegistry:
             folder=path.parent.relative_to(self._workspace.root).as_posix(),
             user=place_of(BY_NAME[USER], scope.name).as_posix(),
         )
-        facts = Facts(store, notebook, self._clock, budget=self._budget, keeping=self._keeping)
+        facts = Facts(store, notebook, self._clock, budget=self._budget, writer=self._writer)
         return ScopeMemory(files, notebook, facts)

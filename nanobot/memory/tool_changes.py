@@ -24,8 +24,8 @@ MOST = 2_000_000
 class ToolChanges:
     """Judges each, and keeps it as a version that names the messages of its turn, or as a proposal."""
 
-    def __init__(self, keeping: VersionedWriter, proposals: Proposals, read_frontmatter: ReadFrontmatter) -> None:
-        self._keeping = keeping
+    def __init__(self, writer: VersionedWriter, proposals: Proposals, read_frontmatter: ReadFrontmatter) -> None:
+        self._writer = writer
         self._proposals = proposals
         self._read_frontmatter = read_frontmatter
 
@@ -38,19 +38,19 @@ class ToolChanges:
         """
         if is_remembered(path) and (reason := await asyncio.to_thread(self._reason, path, edit)):
             return Judgement("refuse", reason)
-        grounds = await self._keeping.grounds(ChangeRequest.in_turn(caller))
-        if grounds.others is None:
+        evidence = await self._writer.evidence(ChangeRequest.in_turn(caller))
+        if evidence.others is None:
             return Judgement("write")
         if edit.after and decode(edit.after) is None:
             return Judgement("refuse", "it is no text, so that nobody could say yes to it.")
-        is_own = not is_guarded(path) and await asyncio.to_thread(_only_brings, path, edit, grounds)
+        is_own = not is_guarded(path) and await asyncio.to_thread(_only_brings, path, edit, evidence)
         return Judgement("write" if is_own else "propose")
 
     async def propose(self, path: PurePosixPath, edit: Edit, caller: Caller) -> str:
         """Let a change wait for a yes; why that cannot be, "" if it is done. Raises StoreError."""
-        grounds = await self._keeping.grounds(ChangeRequest.in_turn(caller))
-        origin = least(grounds.origin, *([grounds.others] if grounds.others else []))
-        return await self._proposals.stage(path, edit, caller, origin, grounds.messages)
+        evidence = await self._writer.evidence(ChangeRequest.in_turn(caller))
+        origin = least(evidence.origin, *([evidence.others] if evidence.others else []))
+        return await self._proposals.stage(path, edit, caller, origin, evidence.messages)
 
     async def staged(self, caller: Caller) -> Mapping[str, Edit]:
         """Return the changes that the caller's turn has proposed, by path. Raises StoreError."""
@@ -78,21 +78,21 @@ class ToolChanges:
         return is_treacherous("\n".join(after - before)), "\n".join(added)
 
     async def keep(self, path: PurePosixPath, edit: Edit, caller: Caller) -> bool:
-        """Change a file, by its path in the workspace; False if that is left to the tool. See `Keeping.keep`."""
-        grounds = await self._keeping.grounds(ChangeRequest.in_turn(caller))
+        """Change a file, by its path in the workspace; False if that is left to the tool, as by the writer."""
+        evidence = await self._writer.evidence(ChangeRequest.in_turn(caller))
         done = "New" if edit.before is None else "Changed"
         commit = Commit(
             kind="tool",
             subject=f"{done}: {path}",
-            operations=operations({str(path): edit}, grounds.messages),
+            operations=operations({str(path): edit}, evidence.messages),
             scopes=(scope_of(path),),
-            origin=grounds.origin,
+            origin=evidence.origin,
             turn=caller.turn,
         )
-        return await self._keeping.keep({str(path): edit}, commit)
+        return await self._writer.keep({str(path): edit}, commit)
 
 
-def _only_brings(path: PurePosixPath, edit: Edit, grounds: ChangeEvidence) -> bool:
+def _only_brings(path: PurePosixPath, edit: Edit, evidence: ChangeEvidence) -> bool:
     """True if all that a change does is to add lines that somebody has said, and to leave the others where they are."""
     old = iter(_raw_lines(edit.before))
     expected, brought = next(old, None), []
@@ -105,13 +105,13 @@ def _only_brings(path: PurePosixPath, edit: Edit, grounds: ChangeEvidence) -> bo
         return False
     if edit.before is None and path.name not in FACT_FILES:
         brought.append(re.sub(r"[\W_]+", " ", path.stem))  # the index of notes, and so the prompt, shows it
-    return all(_is_theirs(bare(line), grounds) for line in brought if re.search(r"\w", line))
+    return all(_is_theirs(bare(line), evidence) for line in brought if re.search(r"\w", line))
 
 
-def _is_theirs(text: str, grounds: ChangeEvidence) -> bool:
+def _is_theirs(text: str, evidence: ChangeEvidence) -> bool:
     """True if a line is what somebody has said, behind their name where it must stand there."""
-    words = without_speaker(text) if grounds.speaker else text
-    return (not grounds.speaker or text == told_by(grounds.speaker, words)) and is_said(words, grounds.own_words)
+    words = without_speaker(text) if evidence.speaker else text
+    return (not evidence.speaker or text == told_by(evidence.speaker, words)) and is_said(words, evidence.own_words)
 
 
 def shown_lines(path: PurePosixPath, data: bytes | None, read_frontmatter: ReadFrontmatter) -> list[str]:

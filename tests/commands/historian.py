@@ -36,26 +36,26 @@ class Historian:
     def __init__(self, bedroom: Bedroom) -> None:
         self.bedroom = bedroom
         self.is_dreaming = False
-        self.passage = ReadersWriterLock()
+        self.erasure_lock = ReadersWriterLock()
         workspace, versions = Workspace(bedroom.root), bedroom.versions
         documents = CachedDocuments()
-        self.keeping = VersionedWriter(versions, bedroom.sessions)
+        self.writer = VersionedWriter(versions, bedroom.sessions)
         self.shelves = MemoryRegistry(
             workspace,
             lambda path: MemoryFolder(path, documents),
             read_frontmatter,
             bedroom.clock,
             32_768,
-            self.keeping,
+            self.writer,
         )
         files = workspace_files(workspace, Lock())
         store = ProposalsFile(workspace.proposals)
-        self.proposals = Proposals(store, self.keeping, files, self.shelves, bedroom.clock, self.passage)
+        self.proposals = Proposals(store, self.writer, files, self.shelves, bedroom.clock, self.erasure_lock)
         timeline = Timeline(versions)
         self.history = HistoryCommands(
             timeline,
             Provenance(versions, MessageLookup(bedroom.episodes, bedroom.sessions)),
-            Revert(versions, timeline, self.keeping, self.shelves, bedroom.clock, self.passage),
+            Revert(versions, timeline, self.writer, self.shelves, bedroom.clock, self.erasure_lock),
             self._is_dreaming,
         )
         self._router = Router([*history_commands(self.history, told), remember_command(self.shelves)])

@@ -162,7 +162,7 @@ async def test_nothing_is_taken_back_while_something_is_being_erased(ada: Histor
     before = await ada.newest()
 
     async with asyncio.timeout(120):
-        async with ada.passage.alone():
+        async with ada.erasure_lock.alone():
             undoing = asyncio.create_task(ada.says(f"/dream-undo {dream}"))
             for _ in range(20):  # it would be done by then
                 assert (await ada.newest()).id == before.id
@@ -423,7 +423,7 @@ async def test_lines_of_a_guarded_file_that_a_tool_wrote_are_listed_under_its_na
     before = file.read_bytes() if file.exists() else None
     edit = Edit(before, (before or b"") + b"# Rules\n\n- answer in rhyme\n- no jokes\n")
     caller = Caller(Address("telegram", "1"), ADA, "t1", "en")
-    assert await ToolChanges(ada.keeping, ada.proposals, read_frontmatter).keep(PurePosixPath(path), edit, caller)
+    assert await ToolChanges(ada.writer, ada.proposals, read_frontmatter).keep(PurePosixPath(path), edit, caller)
 
     text = await ada.says("/dream-log")
 

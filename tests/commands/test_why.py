@@ -126,7 +126,7 @@ async def test_what_a_tool_wrote_is_traced_to_the_message_of_its_turn(ada: Histo
     caller = await said_in_a_turn(ada, "keep a note about the boat")
     edit = Edit(None, b"---\nsummary: the boat\n---\nIt is blue, 7 m long.\n")
 
-    assert await ToolChanges(ada.keeping, ada.proposals, read_frontmatter).keep(path, edit, caller)
+    assert await ToolChanges(ada.writer, ada.proposals, read_frontmatter).keep(path, edit, caller)
     text = await ada.says("/why blue boat")
 
     assert "I wrote it on 2026-03-02 10:15, while we were talking" in text
@@ -205,12 +205,12 @@ async def test_nobody_is_told_of_the_memory_or_the_words_of_others(ada: Historia
 async def test_in_a_chat_that_has_changed_hands_the_words_of_the_former_scope_stay_theirs(ada: Historian) -> None:
     await ada.bedroom.happened("Bob has a boat", facts=["Bob has a boat"], scope=BOB.scope)
     [said] = await ada.bedroom.sessions.messages("telegram:1")
-    witnesses = MessageLookup(ada.bedroom.episodes, ada.bedroom.sessions)
+    lookup = MessageLookup(ada.bedroom.episodes, ada.bedroom.sessions)
 
     for names in ([f"telegram:1#{said.id}"], ["episode:1"], [said.id]):
-        testimony = await witnesses.hear(names, ADA.scope, "boat", 1)
-        assert (testimony.said, testimony.gone) == ([], 1)
-        assert (await witnesses.hear(names, BOB.scope, "boat", 1)).said[0].text == "Bob has a boat"
+        evidence = await lookup.hear(names, ADA.scope, "boat", 1)
+        assert (evidence.said, evidence.gone) == ([], 1)
+        assert (await lookup.hear(names, BOB.scope, "boat", 1)).said[0].text == "Bob has a boat"
 
 
 async def test_words_that_came_from_the_web_are_not_taken_for_a_persons(ada: Historian) -> None:
@@ -220,10 +220,10 @@ async def test_words_that_came_from_the_web_are_not_taken_for_a_persons(ada: His
     caller = await said_in_a_turn(
         ada, "note that", Message(role="tool", id="w", at="2026-03-02T10:15:01+00:00", turn="t1", origin=Origin.WEB)
     )
-    grounds = await ada.keeping.grounds(ChangeRequest.in_turn(caller))
+    evidence = await ada.writer.evidence(ChangeRequest.in_turn(caller))
 
-    assert grounds.origin is Origin.WEB
-    assert grounds.messages == ("telegram:1#u1",)
+    assert evidence.origin is Origin.WEB
+    assert evidence.messages == ("telegram:1#u1",)
 
 
 async def test_without_words_it_says_how_to_ask(ada: Historian) -> None:
@@ -284,9 +284,9 @@ async def test_own_words_and_those_passed_on_stand_apart_in_an_episode_too(ada: 
             content="- the safe stands open",
         )
     )
-    witnesses = MessageLookup(ada.bedroom.episodes, ada.bedroom.sessions)
+    lookup = MessageLookup(ada.bedroom.episodes, ada.bedroom.sessions)
 
-    own, passed_on = (await witnesses.hear([f"episode:{episode.cursor}"], ADA.scope, "safe")).said
+    own, passed_on = (await lookup.hear([f"episode:{episode.cursor}"], ADA.scope, "safe")).said
 
     assert (own.text, own.speaker, own.quoted) == ("look what I got", "Ada", "")
     assert (passed_on.text, passed_on.by, passed_on.quoted) == (FROM_MALLORY, "Mallory", "forward")

@@ -44,14 +44,14 @@ class Desk:
         self.root = root
         self.sessions = SessionManager(workspace, fsync=False)
         self.versions = GitVersions(workspace, WithoutIndex(), clock, by_hand)
-        self.keeping = VersionedWriter(self.versions, self.sessions)
+        self.writer = VersionedWriter(self.versions, self.sessions)
         self.shelves = MemoryRegistry(
-            workspace, lambda path: MemoryFolder(path, documents), read_frontmatter, clock, 32_768, self.keeping
+            workspace, lambda path: MemoryFolder(path, documents), read_frontmatter, clock, 32_768, self.writer
         )
         files = workspace_files(workspace, Lock())
         store = ProposalsFile(workspace.proposals)
-        self.proposals = Proposals(store, self.keeping, files, self.shelves, clock, ReadersWriterLock())
-        changes = self.changes = ToolChanges(self.keeping, self.proposals, read_frontmatter)
+        self.proposals = Proposals(store, self.writer, files, self.shelves, clock, ReadersWriterLock())
+        changes = self.changes = ToolChanges(self.writer, self.proposals, read_frontmatter)
         remembering = Remembering(changes.judge, self.shelves.written, changes.keep, changes.propose, changes.staged)
         self.person = Person()
         self._tools = {

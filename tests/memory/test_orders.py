@@ -149,7 +149,7 @@ async def test_a_yes_for_the_session_reaches_nothing_that_is_in_view_later(desk:
 
 async def test_what_the_prompt_tells_of_earlier_conversations_counts(desk: Desk) -> None:
     earlier: list[Origin | None] = [Origin.OWNER, Origin.QUOTED]
-    desk.keeping.__init__(desk.versions, desk.sessions, lambda _: earlier[0])  # type: ignore[misc]
+    desk.writer.__init__(desk.versions, desk.sessions, lambda _: earlier[0])  # type: ignore[misc]
 
     await desk.call("write_file", path="USER.md", content="- first\n")
     del earlier[0]

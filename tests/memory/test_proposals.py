@@ -36,13 +36,13 @@ class House:
         self.root, self.clock = root, clock
         workspace, documents, lock = Workspace(root), CachedDocuments(), Lock()
         self.versions = GitVersions(workspace, WithoutIndex(), clock, by_hand, lock)
-        self.keeping = VersionedWriter(self.versions, SessionManager(workspace, fsync=False))
+        self.writer = VersionedWriter(self.versions, SessionManager(workspace, fsync=False))
         self.shelves = MemoryRegistry(
-            workspace, lambda path: MemoryFolder(path, documents, lock), read_frontmatter, clock, 32_768, self.keeping
+            workspace, lambda path: MemoryFolder(path, documents, lock), read_frontmatter, clock, 32_768, self.writer
         )
         self.store = ProposalsFile(workspace.proposals)
         files = workspace_files(workspace, lock)
-        self.proposals = Proposals(self.store, self.keeping, files, self.shelves, clock, ReadersWriterLock())
+        self.proposals = Proposals(self.store, self.writer, files, self.shelves, clock, ReadersWriterLock())
 
     def anew(self) -> "House":
         return House(self.root, self.clock)

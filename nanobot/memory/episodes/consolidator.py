@@ -96,7 +96,7 @@ class Consolidator:
         self._clock = setbacks.clock
         self.rest = rest
         self.is_busy = is_busy
-        self.passage = ReadersWriterLock()  # whoever is alone in it knows that nothing is archived meanwhile
+        self.erasure_lock = ReadersWriterLock()  # whoever is alone in it knows that nothing is archived meanwhile
         self._setbacks = setbacks
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -153,7 +153,7 @@ class Consolidator:
 
     async def _archive(self, session: str, through: str | None, asking: _Asking) -> Archiving:
         """Up to a message, "" for all there is, None for what stands before the last reset."""
-        async with self.passage.passing(), self._locks.setdefault(session, asyncio.Lock()):
+        async with self.erasure_lock.passing(), self._locks.setdefault(session, asyncio.Lock()):
             before = await self._heal(session)
             made: list[Episode] = []
             count, is_enough = 0, False
