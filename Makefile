@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: chat gateway check test bench bench-recall crash soak clean help
+.PHONY: chat gateway check test attacks bench bench-recall crash soak clean help
 
 help:            ## Show this list
 	@grep -hE '^[a-z-]+: *[^#]*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 22
@@ -24,6 +24,9 @@ check: $(VENV)/.dev  ## Lint, format, types, layers
 test: $(VENV)/.dev   ## Run the tests
 	@$(BIN)/python -m compileall -q nanobot tests/fakes
 	@$(BIN)/pytest -m "not slow" -o faulthandler_exit_on_timeout=true
+
+attacks: $(VENV)/.dev  ## Orders of strangers by every way into the bot, three minutes
+	@$(BIN)/pytest -n 0 -m "slow or not slow" tests/attacks -o faulthandler_timeout=600
 
 crash: $(VENV)/.dev  ## kill -9 at every step and at random moments, and all else that takes long
 	@HYPOTHESIS_PROFILE=many $(BIN)/pytest -n 0 -m "slow or hypothesis" --ignore=tests/soak -o faulthandler_timeout=1800

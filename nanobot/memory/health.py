@@ -1,17 +1,13 @@
 """Health of memory: lines that a person should look at, and whether a scope is seen from another."""
 
 import re
-import tomllib
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cache
-from importlib import resources
 from itertools import combinations
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Literal
 
 from nanobot.authority import Origin
 from nanobot.memory.changes import parse
@@ -20,10 +16,10 @@ from nanobot.memory.history import Ages
 from nanobot.memory.markdown import facts_of, lines_of, shown_of
 from nanobot.memory.provenance import MemoryLine
 from nanobot.memory_files import SOUL
+from nanobot.nlp.instructions import is_instruction
 from nanobot.nlp.secrets import refusal
 from nanobot.nlp.words import content_words, difference, overlap
 from nanobot.ports import Version
-from nanobot.text import canonical
 from nanobot.workspace import is_note, scope_of
 
 # Leaks: lines of one scope that are seen from another.
@@ -266,13 +262,6 @@ def _sourced(past: MemoryHistory, *, only_own: bool = False) -> set[tuple[str, s
 # Lines that read like an instruction to the bot: a hint to people. Who said a line decides, and no word here does.
 
 
-_MOST_READ = 2000
-"""Characters of a line that are looked at."""
-
-_PART = re.compile(r"\{([a-z]+)\}")
-_EMPHASIS = re.compile(r"[*`]+|^[\s>#+•-]+")
-
-
 def instructions(files: Mapping[str, bytes]) -> Iterator[tuple[int, MemoryLine]]:
     """The lines that read like an instruction to the bot, with their numbers; whoever said them.
 
@@ -291,25 +280,3 @@ def shown_lines(files: Mapping[str, bytes]) -> Iterator[tuple[int, MemoryLine]]:
         for number, words in shown_of(text):
             line = raw[number].rstrip("\r\n").encode("utf-8", "surrogateescape")
             yield number + 1, MemoryLine(path, words, line)
-
-
-def is_instruction(line: str) -> bool:
-    """True if a line reads like an instruction to the bot, in one of the languages of nlp/patterns/directives/."""
-    text = unicodedata.normalize("NFKC", canonical(bare(_EMPHASIS.sub("", line[:_MOST_READ]))))
-    return any(form.search(text) for form in _forms())
-
-
-@cache
-def _forms() -> Sequence[re.Pattern[str]]:
-    """Read the forms of all languages, when the first line is looked at."""
-    folder = resources.files("nanobot.nlp") / "patterns" / "directives"
-    files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
-    languages = [tomllib.loads(file.read_text(encoding="utf-8")) for file in files]
-    return [form_of(pattern["form"], language["parts"]) for language in languages for pattern in language["patterns"]]
-
-
-def form_of(form: str, parts: Mapping[str, Any]) -> re.Pattern[str]:
-    """A form with its parts in their places, and any white space for a blank."""
-    while (filled := _PART.sub(lambda part: f"(?:{parts[part[1]]})", form)) != form:
-        form = filled
-    return re.compile(form.replace("\n", "").replace(" ", r"(?:\s+)"), re.IGNORECASE)
