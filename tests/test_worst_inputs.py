@@ -163,7 +163,7 @@ def _mentioned(text: str) -> object:
 
 def _answers(text: str) -> object:
     from nanobot.core.commands import _COMMAND
-    from nanobot.i18n.consent import consent, leaves, picked
+    from nanobot.i18n import consent, leaves, picked
     from nanobot.tools.shell import AllowList
 
     allowed = AllowList(["ls", "git status"]).words(f"ls -{text[:8_000]}", Path("/w"), Path("/w"))

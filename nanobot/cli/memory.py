@@ -19,8 +19,7 @@ from nanobot.commands.forget import EVERY_SCOPE, ForgetAnswer, forget_at_shell
 from nanobot.commands.memory_shell import ShellAnswer
 from nanobot.config import Config
 from nanobot.errors import DiskFullError
-from nanobot.i18n import Language, say
-from nanobot.i18n.consent import consent
+from nanobot.i18n import Language, consent, say
 from nanobot.ops.socket import NoGatewayError, ask
 from nanobot.store.lock import InUseError
 from nanobot.workspace import Workspace

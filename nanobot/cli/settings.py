@@ -11,8 +11,7 @@ from nanobot.config import Config, Loaded, read
 from nanobot.config.describing import idle_keys
 from nanobot.config.values import zone_mistake
 from nanobot.errors import ConfigError, NanobotError
-from nanobot.i18n import Language, say
-from nanobot.i18n.consent import consent
+from nanobot.i18n import Language, consent, say
 from nanobot.ops.doctor import Finding, warning
 from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, Home, make_private
 

@@ -24,8 +24,7 @@ from nanobot.forgetting.request import (
     read_wish,
 )
 from nanobot.forgetting.run import DAMAGED, LOOKING, NO_GIT, Erasure, ErasureReceipt, Preview
-from nanobot.i18n import Language, say
-from nanobot.i18n.consent import consent
+from nanobot.i18n import Language, consent, say
 from nanobot.ids import TOKEN, new_id, new_token
 from nanobot.messages import Address, Button, InboundMessage, OutboundMessage
 from nanobot.nlp.matcher import TextMatcher, terms_in

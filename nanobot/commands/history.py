@@ -9,8 +9,7 @@ from typing import Literal
 from nanobot.authority import Role, Scope
 from nanobot.core.commands import Command, CommandAnswer, CommandCall
 from nanobot.errors import VersionError, VersionErrorKind
-from nanobot.i18n import Language, say
-from nanobot.i18n.consent import consent
+from nanobot.i18n import Language, consent, say
 from nanobot.memory.changes import ChangeRequest
 from nanobot.memory.history import LATEST, Revert, RevertReceipt, Timeline, TimelineEntry, is_of
 from nanobot.memory.provenance import MemoryLine, Provenance, Why

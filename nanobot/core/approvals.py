@@ -11,8 +11,7 @@ from nanobot.aio import shielded
 from nanobot.authority import may_answer
 from nanobot.core.conversation import Conversations
 from nanobot.errors import StoreError
-from nanobot.i18n import Language, say
-from nanobot.i18n.consent import picked
+from nanobot.i18n import Language, picked, say
 from nanobot.ids import new_id
 from nanobot.messages import Address, Button, InboundMessage, OutboundMessage, Progress, ProgressKind
 from nanobot.ports import Bus, Caller

@@ -7,8 +7,7 @@ from difflib import get_close_matches
 from typing import Literal
 
 from nanobot.authority import Authority, Role, Scope
-from nanobot.i18n import Language, say
-from nanobot.i18n.consent import consent, leaves, picked
+from nanobot.i18n import Language, consent, leaves, picked, say
 from nanobot.ids import new_id
 from nanobot.messages import Address, Attachment, Button, InboundMessage, OutboundMessage
 from nanobot.nlp.wishes import forget_request

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nanobot.i18n.consent import consent
+from nanobot.i18n import consent
 
 
 @pytest.mark.parametrize(

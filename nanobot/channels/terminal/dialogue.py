@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 
 from nanobot.channels.terminal.markdown import PrintedAnswer, ScreenPiece
 from nanobot.channels.terminal.person import chosen, leaving, refusal
-from nanobot.i18n import Language, say
-from nanobot.i18n.consent import leaves
+from nanobot.i18n import Language, leaves, say
 from nanobot.messages import Address, OutboundMessage, Progress, Stats
 
 _HEAD, _TAIL = 4, 4

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nanobot.authority import OWNER_IN_TERMINAL
-from nanobot.i18n.consent import picked
+from nanobot.i18n import picked
 from nanobot.ids import new_id
 from nanobot.messages import Address, Attachment, Button, InboundMessage, Quote, Sender
 
