@@ -10,7 +10,6 @@ from nanobot.authority import Scope
 from nanobot.config import Config
 from nanobot.core.prompt import ContextBuilder, Skills
 from nanobot.errors import VersionError
-from nanobot.memory.changes import WithoutIndex, by_hand
 from nanobot.memory.dream.operations import DreamLimits
 from nanobot.memory.episodes.history_file import EpisodeStore, bad_lines
 from nanobot.memory.facts import facts_in, lines_brought
@@ -82,7 +81,7 @@ async def look_at_upkeep(workspace: Workspace) -> Upkeep:
 
 
 async def _history(workspace: Workspace) -> tuple[Kept, str]:
-    versions = GitVersions(workspace, WithoutIndex(), SystemClock(), by_hand)
+    versions = GitVersions(workspace, SystemClock())
     try:
         return ("ok" if await versions.log(1) else "new"), ""
     except VersionError as error:
@@ -113,7 +112,7 @@ class HealthFindings:
 async def look_at_memory(config: Config) -> HealthFindings:
     """Everything that is remembered in the configured workspace. Raises StoreError and VersionError."""
     workspace, clock = Workspace(config.workspace), SystemClock()
-    versions = GitVersions(workspace, WithoutIndex(), clock, by_hand)
+    versions = GitVersions(workspace, clock)
     files = {path: data for path, data in (await versions.files()).items() if _is_memory(path)}
     budgets = asdict(config.memory.budget)
     norms = Norms(

@@ -20,7 +20,7 @@ from nanobot.core.archive import EpisodeContext, WindowArchive
 from nanobot.core.commands import Command
 from nanobot.core.lanes import BackgroundSlot, Lanes
 from nanobot.errors import StoreError, ToolError, VersionError
-from nanobot.memory.changes import VersionedWriter, WithoutIndex, by_hand
+from nanobot.memory.changes import VersionedWriter
 from nanobot.memory.dream.dream import Changed, Dream, DreamModelSlot
 from nanobot.memory.dream.landing import DreamStores
 from nanobot.memory.dream.operations import DreamLimits
@@ -243,7 +243,7 @@ def build_memory(
     """`is_dreaming`: whether memory is being changed from past conversations now."""
     files, erasure_lock = Lock(), archive.consolidator.erasure_lock
     kept, opened = (VersionsBeside, MemoryBeside) if records.is_beside else (GitVersions, MemoryFolder)
-    versions = kept(workspace, WithoutIndex(), clock, by_hand, files)
+    versions = kept(workspace, clock, files)
     writer = VersionedWriter(versions, records.sessions, archive.recollection.origin)
     shelves = MemoryRegistry(
         workspace,

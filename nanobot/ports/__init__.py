@@ -56,13 +56,11 @@ from nanobot.ports.schedule import Clock, Cron, Every, JobTimes, Schedule, When
 from nanobot.ports.sessions import Media, SessionModels, SessionStore, Transcriber
 from nanobot.ports.versions import (
     Author,
-    Describe,
     Edit,
     FileDiff,
     HandEdits,
     Owned,
     Plan,
-    Shape,
     Version,
     VersionStore,
 )
@@ -81,7 +79,6 @@ __all__ = [
     "Clock",
     "Cron",
     "Delivery",
-    "Describe",
     "DocumentText",
     "Documents",
     "DreamBook",
@@ -131,7 +128,6 @@ __all__ = [
     "SemanticMatches",
     "SessionModels",
     "SessionStore",
-    "Shape",
     "Source",
     "StoreFindings",
     "Stream",

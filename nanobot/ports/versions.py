@@ -71,31 +71,6 @@ class Plan:
     conflicts: Sequence[str] = ()
 
 
-class Describe(Protocol):
-    """Writes the message of a version that the history makes by itself."""
-
-    def __call__(self, paths: Sequence[str], *, is_first: bool) -> str:
-        """`paths` were changed by hand; `is_first`: they are what there was when the history began."""
-        ...
-
-
-class Shape(Protocol):
-    """Versioned part of a file. Some files hold what is derived from others."""
-
-    @property
-    def filters(self) -> Mapping[str, str]:
-        """The same for people who use git by hand: by file name, a shell command that leaves what is versioned."""
-        ...
-
-    def versioned(self, path: str, data: bytes) -> bytes:
-        """The part that is versioned. Of its own result, it is all."""
-        ...
-
-    def on_disk(self, path: str, versioned: bytes, current: bytes | None) -> bytes:
-        """The file with this content; the derived part stays as it is in `current`."""
-        ...
-
-
 class VersionStore(Protocol):
     """The history of the workspace's long-term files.
 

@@ -9,7 +9,6 @@ import pytest
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.commands.history import HistoryState
 from nanobot.core.commands import CommandCall
-from nanobot.memory.changes import WithoutIndex, by_hand
 from nanobot.memory.versions.store import GitVersions
 from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.workspace import Workspace
@@ -23,7 +22,7 @@ class Looking:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.put("USER.md", "# User\n")
-        self.versions = GitVersions(Workspace(root), WithoutIndex(), FakeClock(), by_hand)
+        self.versions = GitVersions(Workspace(root), FakeClock())
         self.state = HistoryState(self.versions)
 
     def put(self, path: str, text: str) -> None:

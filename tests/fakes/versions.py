@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from nanobot.errors import VersionError
-from nanobot.memory.changes import WithoutIndex
 from nanobot.memory.versions.worktree import WorkTree
 from nanobot.ports import Author, Clock, Edit, FileDiff, HandEdits, Owned, Plan, Version
 
@@ -19,7 +18,7 @@ class InMemoryVersions:
 
     def __init__(self, root: Path, clock: Clock) -> None:
         self._clock = clock
-        self._worktree = WorkTree(root, WithoutIndex(), threading.Lock())
+        self._worktree = WorkTree(root, threading.Lock())
         self._made: list[tuple[Version, Files]] = []
 
     async def ensure(self) -> HandEdits:

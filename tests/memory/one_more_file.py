@@ -8,7 +8,6 @@ from pathlib import Path, PurePosixPath
 from nanobot.authority import Scope
 from nanobot.commands.memory import pages_of
 from nanobot.core.prompt import ContextBuilder, Skills
-from nanobot.memory.changes import WithoutIndex, by_hand
 from nanobot.memory.facts import operations
 from nanobot.memory.recall.index.indexer import Indexer
 from nanobot.memory.recall.index.reader import SqliteRecallIndex
@@ -48,7 +47,7 @@ def _of(workspace: Workspace, name: str, scope: Scope) -> Mapping[str, object]:
     context = ContextBuilder(
         workspace, documents, shelves, Skills(workspace.skills, documents, read_frontmatter), {}, clock
     )
-    versions = GitVersions(workspace, WithoutIndex(), clock, by_hand)
+    versions = GitVersions(workspace, clock)
     asyncio.run(versions.ensure())
     index = SqliteRecallIndex(workspace.recall_index)
     Indexer(index.database, workspace, words_of, written_reader(read_frontmatter)).sync()

@@ -9,7 +9,7 @@ from nanobot.aio import ReadersWriterLock
 from nanobot.app.memory import workspace_files
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.errors import ToolError
-from nanobot.memory.changes import ChangeRequest, Commit, VersionedWriter, WithoutIndex, by_hand, parse
+from nanobot.memory.changes import ChangeRequest, Commit, VersionedWriter, parse
 from nanobot.memory.facts import Facts
 from nanobot.memory.proposals import Proposals
 from nanobot.memory.scopes import MemoryRegistry
@@ -43,7 +43,7 @@ class Desk:
         clock, documents = FakeClock(), CachedDocuments()
         self.root = root
         self.sessions = SessionManager(workspace, fsync=False)
-        self.versions = GitVersions(workspace, WithoutIndex(), clock, by_hand)
+        self.versions = GitVersions(workspace, clock)
         self.writer = VersionedWriter(self.versions, self.sessions)
         self.shelves = MemoryRegistry(
             workspace, lambda path: MemoryFolder(path, documents), read_frontmatter, clock, 32_768, self.writer

@@ -9,7 +9,7 @@ import pytest
 from nanobot.aio import ReadersWriterLock
 from nanobot.app.memory import workspace_files
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
-from nanobot.memory.changes import Commit, VersionedWriter, WithoutIndex, by_hand, parse, write
+from nanobot.memory.changes import Commit, VersionedWriter, parse, write
 from nanobot.memory.proposals import LASTS, MOST, Fit, Proposals, put_in
 from nanobot.memory.scopes import MemoryRegistry
 from nanobot.memory.versions.store import GitVersions
@@ -35,7 +35,7 @@ class House:
     def __init__(self, root: Path, clock: FakeClock) -> None:
         self.root, self.clock = root, clock
         workspace, documents, lock = Workspace(root), CachedDocuments(), Lock()
-        self.versions = GitVersions(workspace, WithoutIndex(), clock, by_hand, lock)
+        self.versions = GitVersions(workspace, clock, lock)
         self.writer = VersionedWriter(self.versions, SessionManager(workspace, fsync=False))
         self.shelves = MemoryRegistry(
             workspace, lambda path: MemoryFolder(path, documents, lock), read_frontmatter, clock, 32_768, self.writer

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from nanobot.authority import Authority, Origin, Role, Scope
-from nanobot.memory.changes import WithoutIndex, by_hand
 from nanobot.memory.dream.dream import Dream, DreamModelSlot
 from nanobot.memory.dream.landing import DreamStores
 from nanobot.memory.dream.operations import DreamLimits
@@ -138,7 +137,7 @@ async def _read_all_again(house: House) -> None:
             draft = await archivist.summarised(Stretch(session.key, rest), 0, at_once)
             await episodes.append(draft.episode)
             rest = rest[draft.count :]
-    versions = _NothingDreamt(house.workspace, WithoutIndex(), house.clock, by_hand)
+    versions = _NothingDreamt(house.workspace, house.clock)
     dream = Dream(
         DreamStores(episodes, sessions, versions, _Book(), house.bot.keep.memory.proposals),
         house.bot.keep.memory.shelves,

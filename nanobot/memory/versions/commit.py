@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from nanobot.errors import VersionError
+from nanobot.memory.changes import by_hand
 from nanobot.memory.versions.git import Repository
 from nanobot.memory.versions.objects import (
     EXECUTABLE,
@@ -21,7 +22,7 @@ from nanobot.memory.versions.objects import (
     version_log,
 )
 from nanobot.memory.versions.worktree import FileVersion, WorkTree, WorktreeState, beneath, blob_id
-from nanobot.ports import Author, Clock, Describe, Edit, HandEdits, Owned, Plan, Version
+from nanobot.ports import Author, Clock, Edit, HandEdits, Owned, Plan, Version
 from nanobot.store.private import sync_folder
 from nanobot.store.state import read_state, write_state
 from nanobot.text import LineChange, line_changes
@@ -195,14 +196,11 @@ _Files = Mapping[str, FileContent | None]
 class VersionCommitter:
     """Makes versions in an opened repository. A crash at any point leaves all of one or nothing of it."""
 
-    def __init__(
-        self, repo: Repository, worktree: WorkTree, journal: VersionJournal, clock: Clock, describe: Describe
-    ) -> None:
+    def __init__(self, repo: Repository, worktree: WorkTree, journal: VersionJournal, clock: Clock) -> None:
         self._repo = repo
         self._worktree = worktree
         self._journal = journal
         self._clock = clock
-        self._describe = describe
 
     def commit_hand_edits(self) -> HandEdits:
         """Commit the difference of the files on disk from the newest version as people's edits. Raises VersionError."""
@@ -216,7 +214,7 @@ class VersionCommitter:
         changed = {path: self._with_unseen(path, file) for path, file in changed.items()}
         if parent is not None and not changed:
             return HandEdits(None, found.skipped)
-        message = self._describe(sorted(changed), is_first=parent is None)
+        message = by_hand(sorted(changed), is_first=parent is None)
         ids = {path: None if file is None else blob_id(file.data) for path, file in changed.items()}
         steps = [Step(path, name, name) for path, name in ids.items()]
         commit = self._make(changed, steps, message, "person")

@@ -5,12 +5,14 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from nanobot.errors import VersionError
 from nanobot.memory.versions.git import Repository, initialise
+from nanobot.memory.versions.worktree import CLEAN
+from nanobot.memory_files import MEMORY
 from nanobot.store.private import private_folder, sync_folder, write_private
 from nanobot.workspace import VERSIONED_FILES, VERSIONED_FOLDERS, Workspace
 
@@ -22,6 +24,7 @@ log = logging.getLogger(__name__)
 _MARKS = {"config": "[nanobot]", "info/attributes": "filter=nanobot", "logs/HEAD": "<nanobot@nanobot.invalid>"}
 """By which we know what is ours, each by itself: one file may be damaged."""
 
+_FILTER = "nanobot0"
 _NEW = ".new"
 _CONFIG = """\
 # Kept by nanobot. You may read this history with git; nanobot itself takes no settings from here.
@@ -56,14 +59,14 @@ def find(workspace: Workspace) -> Path:
     return aside
 
 
-def make(git_dir: Path, workspace: Workspace, filters: Mapping[str, str]) -> None:
+def make(git_dir: Path, workspace: Workspace) -> None:
     """Make an empty history: ready beforehand and put in its place in one step. Raises VersionError."""
     new = workspace.versions_aside.with_name(workspace.versions_aside.name + _NEW)
     try:
         private_folder(new.parent)
         shutil.rmtree(new, ignore_errors=True)
         initialise(new)
-        furnish(new, settings(git_dir, workspace, filters), filters)
+        furnish(new, settings(git_dir, workspace))
         if git_dir == workspace.versions_aside:
             _ignore(new)
         private_folder(git_dir.parent)
@@ -106,19 +109,16 @@ def _move_aside(inside: Path, aside: Path, root: Path) -> None:
     log.warning("%s lies in another repository now; the history of memory was moved to %s", inside, aside)
 
 
-def settings(git_dir: Path, workspace: Workspace, filters: Mapping[str, str]) -> str:
+def settings(git_dir: Path, workspace: Workspace) -> str:
     """Return the git settings with which `git status` and `git diff` show people their changes, and nothing else."""
-    sections = [_CONFIG.format(work_tree=_quoted(os.path.relpath(workspace.root, git_dir)))]
-    for number, command in enumerate(filters.values()):
-        sections.append(f'[filter "nanobot{number}"]\n\tclean = {_quoted(command)}\n')
-    return "".join(sections)
+    config = _CONFIG.format(work_tree=_quoted(os.path.relpath(workspace.root, git_dir)))
+    return f'{config}[filter "{_FILTER}"]\n\tclean = {_quoted(CLEAN)}\n'
 
 
-def furnish(git_dir: Path, config: str, filters: Mapping[str, str]) -> None:
+def furnish(git_dir: Path, config: str) -> None:
     """Write these settings, and all that belongs to them. Raises StoreError."""
-    attributes = ["* -text", *(f"{pattern} filter=nanobot{number}" for number, pattern in enumerate(filters))]
     write_private(git_dir / "config", config)
-    write_private(git_dir / "info" / "attributes", "\n".join(attributes) + "\n")
+    write_private(git_dir / "info" / "attributes", f"* -text\n{MEMORY} filter={_FILTER}\n")
     write_private(git_dir / "info" / "exclude", "\n".join(_EXCLUDE) + "\n")
 
 

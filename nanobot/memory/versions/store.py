@@ -15,7 +15,7 @@ from nanobot.memory.versions.commit import VersionCommitter, VersionJournal, pla
 from nanobot.memory.versions.git import Repository
 from nanobot.memory.versions.purge import Erase, Reword
 from nanobot.memory.versions.worktree import WorkTree
-from nanobot.ports import Author, Clock, Describe, Edit, FileDiff, HandEdits, Owned, Plan, Shape, Version
+from nanobot.ports import Author, Clock, Edit, FileDiff, HandEdits, Owned, Plan, Version
 from nanobot.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -35,20 +35,11 @@ class GitVersions:
     Without git, files are changed all the same, each as a whole, and what asks for the past raises `missing`.
     """
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        shape: Shape,
-        clock: Clock,
-        describe: Describe,
-        lock: "threading.Lock | None" = None,
-    ) -> None:
+    def __init__(self, workspace: Workspace, clock: Clock, lock: "threading.Lock | None" = None) -> None:
         """`lock` is held while a file is replaced; to be shared with whoever else in this process writes them."""
         self._workspace = workspace
-        self._worktree = WorkTree(workspace.root, shape, lock or threading.Lock())
-        self._filters = shape.filters
+        self._worktree = WorkTree(workspace.root, lock or threading.Lock())
         self._clock = clock
-        self._describe = describe
         self._journal = VersionJournal(workspace.versions_journal)
         self._one_at_a_time = asyncio.Lock()
         self._problem = ""
@@ -195,7 +186,7 @@ class GitVersions:
         """The repository, with all done that was left undone, and nobody else at work in it."""
         git_dir = repository.find(self._workspace)
         if not git_dir.is_dir():
-            repository.make(git_dir, self._workspace, self._filters)
+            repository.make(git_dir, self._workspace)
         git.check(git_dir, self._workspace.root)
         purge.finish(git_dir, self._journal, self._workspace.version_ids)
         with self._opened(git_dir) as repo:
@@ -216,10 +207,10 @@ class GitVersions:
     @contextmanager
     def _opened(self, git_dir: Path) -> Iterator[Repository]:
         """The repository, mended. What fails in one that is damaged beyond that is a VersionError `damaged`."""
-        config = repository.settings(git_dir, self._workspace, self._filters)
+        config = repository.settings(git_dir, self._workspace)
         with Repository(git_dir, self._workspace.root) as repo:
             try:
-                repository.mend(repo, config, lambda: repository.furnish(git_dir, config, self._filters))
+                repository.mend(repo, config, lambda: repository.furnish(git_dir, config))
                 yield repo
             except VersionError as error:
                 if error.kind == "failed" and repository.is_damaged(repo):
@@ -227,7 +218,7 @@ class GitVersions:
                 raise
 
     def _committer(self, repo: Repository) -> VersionCommitter:
-        return VersionCommitter(repo, self._worktree, self._journal, self._clock, self._describe)
+        return VersionCommitter(repo, self._worktree, self._journal, self._clock)
 
 
 class VersionsBeside(GitVersions):

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from nanobot.errors import VersionError
-from nanobot.memory_files import NOTES_FOLDER
-from nanobot.ports import Edit, Shape
+from nanobot.memory.markdown import MARKER, lines_of, newline_of, split, without_index
+from nanobot.memory_files import MEMORY, NOTES_FOLDER
+from nanobot.ports import Edit
 from nanobot.store.private import private_folder, remove_stale_temps, replace_only, sync_folder
 from nanobot.text import is_utf16
 from nanobot.workspace import PRIVATE_FILE, VERSIONED_FILES, VERSIONED_FOLDERS, is_versioned
@@ -30,6 +31,55 @@ _SAVING = 0.02  # seconds; an editor that writes over a file empties it first
 _BINARY_HEAD = 8000  # bytes that are looked at for a NUL, as git does
 _TRIES = 5
 _TOPS = (*VERSIONED_FILES, *VERSIONED_FOLDERS, NOTES_FOLDER)
+
+
+# Versioned part of a file: all of it, but for the index of notes in MEMORY.md and blank lines at its end.
+
+
+CLEAN = f"""LC_ALL=C awk '
+{{ line = $0; sub(/[ \\t\\r]+$/, "", line); bare = line; sub(/^[ \\t]+/, "", bare) }}
+bare == "{MARKER}" {{ if (!below) fresh = 1; below = 1; next }}
+below && line ~ /^- .*\\(`[^`]+`\\) · updated [0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]$/ {{ next }}
+/^\\r?$/ {{ if (!fresh) held = held $0 "\\n"; next }}
+{{ fresh = 0; printf "%s%s\\n", held, $0; held = "" }}'"""
+"""Shell command that leaves the versioned part of MEMORY.md, for people who use git by hand."""
+
+
+def versioned_part(path: str, data: bytes) -> bytes:
+    """Return the part of a file that is versioned; all of what is one already."""
+    if not _has_index(path, data):
+        return data
+    facts = without_index(_decoded(data))
+    trimmed = facts.rstrip("\r\n")  # the index brings a blank line of its own
+    return (trimmed + newline_of(facts) if trimmed else "").encode("utf-8", "surrogateescape")
+
+
+def with_index_of(current: bytes | None, path: str, versioned: bytes) -> bytes:
+    """Return the file with this versioned part, and with the index that it has now."""
+    if current is None or not _has_index(path, current):
+        return versioned
+    rest = lines_of(split(_decoded(current))[1])
+    block = "".join(line for line in rest if line.strip() and not without_index(f"{MARKER}\n{line}").strip())
+    text = _decoded(versioned)
+    if not block or split(text)[1]:
+        return versioned
+    gap = newline_of(text) if text else ""
+    return (text + gap + block).encode("utf-8", "surrogateescape")
+
+
+def _part(path: str, data: bytes | None) -> bytes | None:
+    return None if data is None else versioned_part(path, data)
+
+
+def _has_index(path: str, data: bytes) -> bool:
+    return path.rpartition("/")[2] == MEMORY and not is_utf16(data)
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+# Files on disk.
 
 
 def blob_id(data: bytes) -> str:
@@ -57,10 +107,9 @@ class FileVersion:
 class WorkTree:
     """Reads and replaces the files that are versioned; links are never followed."""
 
-    def __init__(self, root: Path, shape: Shape, lock: "threading.Lock") -> None:
+    def __init__(self, root: Path, lock: "threading.Lock") -> None:
         """`lock` is held while a file is replaced; to be shared with whoever else in this process writes them."""
         self._root = root
-        self._shape = shape
         self._one_writer = lock
         self._brought: dict[str, FileVersion] = {}
 
@@ -90,7 +139,7 @@ class WorkTree:
                 raise VersionError("refused", f"{path!r} is not kept in the history", paths=[path])
             if reason := unfit(edit.after or b""):
                 raise VersionError("refused", f"{path} would not be kept ({reason})", paths=[path])
-        shaped = [(p, Edit(self._versioned(p, e.before), self._versioned(p, e.after))) for p, e in edits.items()]
+        shaped = [(p, Edit(_part(p, e.before), _part(p, e.after))) for p, e in edits.items()]
         return dict(sorted(shaped, key=lambda item: item[1].after is not None))
 
     def expect(self, edits: Mapping[str, Edit]) -> None:
@@ -143,13 +192,10 @@ class WorkTree:
             if folder.is_dir():
                 remove_stale_temps(folder)
 
-    def _versioned(self, path: str, data: bytes | None) -> bytes | None:
-        return None if data is None else self._shape.versioned(path, data)
-
     def _try_to_write(self, path: str, expected: bytes | None, content: bytes | None) -> bool:
         for _ in range(_TRIES):
             raw = self._raw(path)
-            if self._versioned(path, raw) != expected:
+            if _part(path, raw) != expected:
                 return False
             if self._replace(self._root / path, path, raw, content):
                 return True
@@ -162,7 +208,7 @@ class WorkTree:
                 sync_folder(target.parent)
             return True
         mode = PRIVATE_FILE if raw is None else target.stat(follow_symlinks=False).st_mode & 0o777
-        data = self._shape.on_disk(path, content, raw)
+        data = with_index_of(raw, path, content)
         private_folder(target.parent)
         return replace_only(target, raw, data, mode)
 
@@ -219,7 +265,7 @@ class WorkTree:
             if reason := unfit(data):
                 found.skipped[path] = reason
             else:
-                found.files[path] = self._shape.versioned(path, data), bool(info.st_mode & stat.S_IXUSR)
+                found.files[path] = versioned_part(path, data), bool(info.st_mode & stat.S_IXUSR)
 
 
 def beneath(skipped: Mapping[str, str]) -> Callable[[str], bool]:

@@ -9,7 +9,7 @@ from threading import Lock
 from nanobot.aio import ReadersWriterLock
 from nanobot.app.memory import workspace_files
 from nanobot.authority import Origin, Scope, least
-from nanobot.memory.changes import Commit, VersionedWriter, WithoutIndex, by_hand, parse
+from nanobot.memory.changes import Commit, VersionedWriter, parse
 from nanobot.memory.dream.dream import Dream, DreamModelSlot
 from nanobot.memory.dream.landing import DreamStores
 from nanobot.memory.dream.operations import DreamLimits
@@ -73,9 +73,7 @@ class Bedroom:
         self.episodes = EpisodeStore(workspace, fsync=False)
         self.sessions = SessionManager(workspace, fsync=False)
         self.versions: VersionStore = (
-            GitVersions(workspace, WithoutIndex(), self.clock, by_hand)
-            if self._git
-            else InMemoryVersions(self.root, self.clock)
+            GitVersions(workspace, self.clock) if self._git else InMemoryVersions(self.root, self.clock)
         )
         self._build()
 

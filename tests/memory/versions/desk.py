@@ -6,7 +6,6 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from nanobot.memory.changes import WithoutIndex, by_hand
 from nanobot.memory.versions.store import GitVersions
 from nanobot.ports import Author, Edit, Version, VersionStore
 from nanobot.workspace import Workspace
@@ -27,7 +26,7 @@ class Desk:
 
     def started_again(self) -> VersionStore:
         """The store of a new process."""
-        self.store = GitVersions(Workspace(self.root), WithoutIndex(), self.clock, by_hand)
+        self.store = GitVersions(Workspace(self.root), self.clock)
         return self.store
 
     def write(self, path: str, data: bytes) -> None:

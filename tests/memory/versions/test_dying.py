@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.memory.changes import WithoutIndex
+from nanobot.memory.versions.worktree import versioned_part
 from tests.memory.versions.desk import BASE, INDEX, MEMORY, Desk
 from tests.memory.versions.dying import AFTER, die
 from tests.memory.versions.test_purging import everything_in
@@ -26,7 +26,7 @@ def again(begun: Path, root: Path) -> Desk:
 def on_disk(desk: Desk) -> dict[str, bytes | None]:
     """The files, as far as they are versioned."""
     found = {path: desk.read(path) for path in {**BASE, **AFTER}}
-    return {path: None if data is None else WithoutIndex().versioned(path, data) for path, data in found.items()}
+    return {path: None if data is None else versioned_part(path, data) for path, data in found.items()}
 
 
 async def test_a_change_is_whole_or_never_was_and_never_looks_like_a_hand_edit(begun: Path, tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.errors import VersionError
-from nanobot.memory.changes import WithoutIndex
 from nanobot.memory.markdown import MARKER
+from nanobot.memory.versions.worktree import CLEAN, versioned_part, with_index_of
 from nanobot.ports import Edit
 from tests.memory.versions.desk import BASE, INDEX, MEMORY, Desk
 
@@ -261,19 +261,16 @@ _LINES = st.lists(
 @given(_LINES)
 def test_a_persons_git_leaves_out_what_we_leave_out(lines: list[str]) -> None:
     data = "".join(f"{line}\n" for line in lines).encode()
-    shape = WithoutIndex()
+    done = subprocess.run(["sh", "-c", CLEAN], input=data, capture_output=True, check=True)
 
-    done = subprocess.run(["sh", "-c", shape.filters["MEMORY.md"]], input=data, capture_output=True, check=True)
-
-    assert done.stdout == shape.versioned("MEMORY.md", data)
+    assert done.stdout == versioned_part("MEMORY.md", data)
 
 
 @given(_LINES, _LINES)
 def test_what_is_put_on_disk_is_the_version_and_keeps_the_index(lines: list[str], others: list[str]) -> None:
-    shape = WithoutIndex()
     current = "\n".join(lines).encode()
-    wanted = shape.versioned("MEMORY.md", "\n".join(others).encode())
+    wanted = versioned_part("MEMORY.md", "\n".join(others).encode())
 
-    there = shape.on_disk("MEMORY.md", wanted, current)
+    there = with_index_of(current, "MEMORY.md", wanted)
 
-    assert shape.versioned("MEMORY.md", there) == wanted == shape.versioned("MEMORY.md", wanted)
+    assert versioned_part("MEMORY.md", there) == wanted == versioned_part("MEMORY.md", wanted)
