@@ -254,7 +254,10 @@ class Workspace:
 
     @property
     def state(self) -> Path:
-        """Not derived; belongs in a backup. An empty file `command_…` stands for a command that runs."""
+        """Folder of state that is not derived, and belongs in a backup.
+
+        An empty file `command_…` stands for a command that runs.
+        """
         return self.root / ".nanobot" / "state"
 
     @property

@@ -58,7 +58,7 @@ def asked_at_shell(language: str) -> CommandCall:
 
 
 def gateway_lines(state: GatewayState, language: Language) -> Iterator[str]:
-    """All of it, a line each."""
+    """Lines of `/status` about the gateway."""
     yield say("gateway.running", language, version=state.version, pid=state.pid, at=f"{state.started:%Y-%m-%d %H:%M}")
     if state.is_stopping:
         yield say("gateway.stopping", language)
@@ -76,7 +76,7 @@ def gateway_lines(state: GatewayState, language: Language) -> Iterator[str]:
 
 
 def channel_line(channel: ChannelState, language: Language) -> str:
-    """One channel."""
+    """State of one channel, as a sentence."""
     how = say(f"gateway.by_{channel.how}", language) if channel.how else ""
     who = say("gateway.and", language).join(part for part in (channel.bot, how) if part)
     at = f"{channel.since:%Y-%m-%d %H:%M}" if channel.since else ""
@@ -190,7 +190,7 @@ class Pairing:
         self._send = send
 
     async def do(self, words: Sequence[str], asker: PairingRequester) -> CommandAnswer:
-        """Do what the words say, as behind `/pair`, and answer what came of it.
+        """Carry out the words, as behind `/pair`, and return the answer.
 
         list | approve CODE [--owner] | deny CODE | revoke CHANNEL:ID | groups
         | group CHANNEL:ID [mention | reply | open | off | keep on | keep off]
@@ -346,7 +346,7 @@ def _address(typed: str) -> Address | None:
 
 
 def _who(channel: str, id_: str, name: str = "") -> str:
-    """Somebody by the id that counts, and by the name that they gave themselves, cut to a line."""
+    """Id of somebody, with the name that they gave themselves, cut to a line."""
     shown = shorten(as_name(name), _LONGEST_NAME, placeholder="…")
     return f"{channel}:{id_} ({shown})" if shown else f"{channel}:{id_}"
 

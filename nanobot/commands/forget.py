@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -82,7 +82,7 @@ MOST_LEFT = 5
 
 
 class Words:
-    """In one language; `typed` is what the person writes in front of their words."""
+    """Sentences of a preview and a receipt in one language; `typed` is what the person writes before their words."""
 
     def __init__(self, language: Language, typed: str) -> None:
         self._language: Language = language
@@ -92,7 +92,7 @@ class Words:
         return say(f"forget.{sentence}", self._language, forget=self._typed, **values)
 
     def nothing(self, preview: Preview) -> str:
-        """There is nothing to forget."""
+        """Sentence that nothing was found to forget."""
         return "\n".join([self.say("nothing_found"), *self._left(preview.left, whole=True)])
 
     def preview(self, preview: Preview, *, whole: bool) -> Sequence[str]:
@@ -109,22 +109,20 @@ class Words:
 
     def receipt(self, receipt: ErasureReceipt, *, at_shell: bool = False) -> str:
         """Return the receipt: what is gone, what stays, and what nobody here can reach."""
+        remaining = ", ".join(self.say(f"place_{place}") for place in receipt.remaining)
         return "\n".join(
             [
                 self.say("unfinished" if receipt.is_unfinished else "done"),
-                *self._places(receipt.counts),
+                *(self._place(place, count) for place, count in receipt.counts.items() if count),
                 *(self._failed(place, why) for place, why in receipt.failed.items()),
-                *self._leftovers(receipt.leftovers),
-                *self._remaining(receipt.remaining),
+                *([self.say("leftovers", files=_first(receipt.leftovers))] if receipt.leftovers else []),
+                *([self.say("remaining", places=remaining)] if remaining else []),
                 *self._left(receipt.left),
                 "",
                 self.say("beyond"),
                 *([self.say("beyond_shell")] if at_shell else []),
             ]
         )
-
-    def _places(self, counts: Mapping[str, int]) -> Iterator[str]:
-        yield from (self._place(place, count) for place, count in counts.items() if count)
 
     def _place(self, place: str, count: int) -> str:
         return f"- {self.say('counted', place=self.say(f'place_{place}'), count=f'{count:,}')}"
@@ -136,7 +134,7 @@ class Words:
         )
 
     def _shown(self, pieces: Sequence[ErasedPiece], count: int, *, whole: bool) -> Iterator[str]:
-        """Each with the place where it stands: all that stands in people's own files, the first of others.
+        """Pieces with their places: all of people's own files, the first ones of others.
 
         `count` is how many there are: of some a store shows nothing by themselves.
         """
@@ -149,7 +147,7 @@ class Words:
             yield f"  - {self.say('more_lines', count=many - len(shown))}"
 
     def _linked(self, meant: ErasurePlan) -> Iterator[str]:
-        """Of somebody who is linked: under which ids all goes, and from which folders."""
+        """Ids and folders from which all goes of somebody who is linked."""
         if len(meant.people) > 1:
             folders = sorted(note for note in meant.notes if note.endswith("/"))
             yield self.say("linked", who=", ".join(sorted(meant.people)), folders=", ".join(folders))
@@ -166,14 +164,6 @@ class Words:
         if place == LOOKING:
             return self.say("not_looked", why=why)
         return self.say("failed", place=self.say(f"place_{place}"), why=why)
-
-    def _remaining(self, places: Sequence[str]) -> Iterator[str]:
-        if places:
-            yield self.say("remaining", places=", ".join(self.say(f"place_{place}") for place in places))
-
-    def _leftovers(self, files: Sequence[str]) -> Iterator[str]:
-        if files:
-            yield self.say("leftovers", files=_first(files))
 
 
 def _first(names: Sequence[str]) -> str:
@@ -272,7 +262,7 @@ class Forgetting:
         return _asked(await self._ask(preview, asker), preview, asker, whole=not asker.by)
 
     async def all(self, token: str, asker: ForgetRequester) -> ForgetAnswer | None:
-        """All that would go, of what was shown under this token; None if nothing was. Raises StoreError."""
+        """Full preview of the question with this token; None if there is no such question. Raises StoreError."""
         async with self._taking:
             question = await self._find(token, asker)
         if question is None:
@@ -367,7 +357,7 @@ class Forgetting:
         return reached is None or bool(reached)
 
     async def _ask(self, preview: Preview, asker: ForgetRequester) -> ErasureQuestion:
-        """Of the questions to one person in one place, the newest counts."""
+        """Keep a question; it takes the place of an earlier one to the same person in the same place."""
         size = preview.meaning.size
         question = ErasureQuestion(
             token=new_token(),
@@ -430,13 +420,15 @@ def forget_command(forgetting: Forgetting, send: Send) -> Command:
         who = call.message.address.channel, call.message.sender.id
         reach = reach_of(authority, forgetting.who_is(*who))
         asker = ForgetRequester(_by(call.message), reach, call.language, COMMAND, call.message.address, call.message.id)
+        text = call.say("forget.working")
+        working = OutboundMessage(id=new_id(), address=call.message.address, text=text, kind="notice")
         agrees, token, number = answer_in(call.argument)
         if (wanted := all_of(call.argument)) and (every := await forgetting.all(wanted, asker)):
             asked = every
         elif agrees is None:
             asked = await forgetting.show(call.argument, asker)
         elif agrees:
-            asked = await forgetting.yes(token, number, asker, partial(send, _notice(call, "working")))
+            asked = await forgetting.yes(token, number, asker, partial(send, working))
         else:
             asked = await forgetting.no(token, asker)
         return _told(call, asked)
@@ -460,7 +452,7 @@ def _by(message: InboundMessage) -> str:
 
 
 def forget_lines(forgetting: Forgetting) -> Lines:
-    """For /status: whether something is not erased everywhere yet. Owners can do something about it."""
+    """Line of /status for owners, as long as something is not erased everywhere."""
 
     async def lines(call: CommandCall) -> Sequence[str]:
         if not call.message.authority.scope.is_owner:
@@ -476,7 +468,7 @@ def forget_lines(forgetting: Forgetting) -> Lines:
 
 
 def _told(call: CommandCall, asked: ForgetAnswer) -> CommandAnswer:
-    """With what can be pressed, or typed in a word. A yes to much is typed with its number, not pressed."""
+    """Answer with buttons, and a yes and a no to type. A yes to much is typed with its number, not pressed."""
     if not asked.token:
         return CommandAnswer(asked.text, failed=asked.failed)
     yes, no, every = (f"{COMMAND} {word} {asked.token}" for word in (_YES, _NO, ALL))
@@ -484,11 +476,6 @@ def _told(call: CommandCall, asked: ForgetAnswer) -> CommandAnswer:
     buttons += [Button(call.say("forget.all"), every)] if asked.is_cut else []
     buttons.append(Button(call.say("forget.no"), no))
     return CommandAnswer(asked.text, buttons, failed=asked.failed, yes=yes, no=no)
-
-
-def _notice(call: CommandCall, sentence: str) -> OutboundMessage:
-    text = call.say(f"forget.{sentence}")
-    return OutboundMessage(id=new_id(), address=call.message.address, text=text, kind="notice")
 
 
 async def forget_at_shell(forgetting: Forgetting, args: Sequence[str]) -> ForgetAnswer:

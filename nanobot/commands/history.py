@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
-from nanobot.authority import Role, Scope
+from nanobot.authority import Role
 from nanobot.core.commands import Command, CommandAnswer, CommandCall
 from nanobot.errors import VersionError, VersionErrorKind
 from nanobot.i18n import Language, consent, say
@@ -51,7 +51,7 @@ class HistoryRequester:
 
     @property
     def may_change(self) -> bool:
-        """In a group, an owner of the bot only; one's own memory, everybody."""
+        """True for one's own memory, and in a group for owners of the bot."""
         authority = self.asked.authority
         return authority.role is Role.OWNER or not authority.scope.is_group
 
@@ -66,7 +66,7 @@ class HistoryProblem:
 
 @dataclass(frozen=True, slots=True)
 class ShownVersion:
-    """One version with what it did."""
+    """A version with its diffs."""
 
     entry: TimelineEntry
     diffs: Sequence[FileDiff]
@@ -147,7 +147,7 @@ class HistoryCommands:
 def history_commands(
     history: HistoryCommands, told: Callable[[Result, HistoryRequester], CommandAnswer]
 ) -> Sequence[Command]:
-    """All four, as slash commands; `told` puts into words what came of them."""
+    """Slash commands of the history; `told` puts their results into words."""
 
     def command(name: str, action: Action) -> Command:
         async def handle(call: CommandCall) -> CommandAnswer:
@@ -169,7 +169,7 @@ def history_commands(
 
 
 def _slash(action: Written) -> str:
-    """As it is called; on Telegram it is spelled with `_`, which works everywhere when it is typed."""
+    """Spelling of a slash command; on Telegram it has `_` for `-`, which works everywhere when it is typed."""
     if action == "show":
         return "/memory"
     return "/why" if action == "why" else f"/dream-{action}"
@@ -189,7 +189,7 @@ _MOST_SKIPPED = 5
 
 
 class HistoryState:
-    """For owners the trouble, since they can do something about it; for all which of their files are left out."""
+    """Lines about the history: its errors, for owners alone, and the files that are left out."""
 
     def __init__(self, versions: VersionStore) -> None:
         self._versions = versions
@@ -216,12 +216,8 @@ class HistoryState:
             yield call.say("history.status_none")
         elif problem and scope.is_owner:
             yield call.say("history.status_problem", problem=problem.partition(": ")[2] or problem)
-        own = _own(skipped, scope)
+        own = sorted(path for path in skipped if is_of(scope, path))
         for path in own[:_MOST_SKIPPED]:
             yield call.say("history.status_skipped", file=path, reason=call.say(f"history.skipped_{skipped[path]}"))
         if len(own) > _MOST_SKIPPED:
             yield call.say("history.more", count=len(own) - _MOST_SKIPPED)
-
-
-def _own(skipped: Mapping[str, str], scope: Scope) -> Sequence[str]:
-    return sorted(path for path in skipped if is_of(scope, path))

@@ -36,14 +36,14 @@ _ALL = 1 << 40  # bytes; more than any file has
 
 @dataclass(frozen=True, slots=True)
 class MemoryPage:
-    """One file. `text` is without comments, index and title, "" if it says nothing; the two files are no `note`."""
+    """A file as people read it: `text` without comments, index and title, and its `note` if it is one."""
 
     file: str
     text: str
     note: Note | None = None
 
     def beginning(self, most: int) -> tuple[str, int]:
-        """Its first lines, at most about so many characters, and how many lines that say something are left out."""
+        """First lines, of about `most` characters, and the number of lines left out that say something."""
         lines = self.text.split("\n")
         room = most
         kept = 0
@@ -112,7 +112,7 @@ class MemoryView:
     more: Lines | None = None
 
     async def pages(self, call: CommandCall) -> Sequence[MemoryPage]:
-        """All that is remembered in the scope of whoever asks."""
+        """Pages of the memory of the caller's scope."""
         memory = self.registry.of(call.message.authority.scope)
         await memory.notebook.refresh()
         return pages_of(memory, self.documents)
@@ -120,7 +120,7 @@ class MemoryView:
     async def shown(
         self, call: CommandCall, commands: Callable[[Written], str], *, at_shell: bool = False
     ) -> CommandAnswer:
-        """Everything, or the page that the argument names.
+        """Answer with all of a memory, or with the page that the argument names.
 
         `commands`: what is typed for what. Who is `at_shell`, or owns the bot and this memory, can reach the files;
         at a shell nothing is bold.
@@ -226,7 +226,7 @@ def _none(notebook: Notebook, call: CommandCall, commands: Callable[[Written], s
 
 
 def _alone(notebook: Notebook, page: MemoryPage, call: CommandCall, bold: Bold, *, reaches: bool) -> Iterator[str]:
-    """One page, as much of it as is ever shown."""
+    """Parts of the answer that shows one page."""
     note = page.note
     if note is None:
         yield bold(page.file)
@@ -285,7 +285,7 @@ def recall_command(searching: Searching) -> Command:
 
 
 def recall_lines(trouble: Callable[[], str]) -> Lines:
-    """For /status: whether something that was said may not be found yet. Owners can do something about it."""
+    """Line of /status for owners, while something that was said may not be found yet."""
 
     async def lines(call: CommandCall) -> Sequence[str]:
         reason = trouble()

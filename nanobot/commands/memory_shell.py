@@ -109,7 +109,7 @@ class ShellAnswer:
 
 
 class MemoryShell:
-    """Everything of every scope: whoever can run the program owns it."""
+    """Actions on the memory of every scope: whoever can run the program owns it."""
 
     def __init__(
         self, history: HistoryCommands, view: MemoryView, scopes: Callable[[], Awaitable[Collection[str]]]

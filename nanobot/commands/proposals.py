@@ -43,7 +43,7 @@ class ProposalQuestions:
         return self._follow_up(proposal, typed=person == proposal.person and not Scope(proposal.scope).is_group)
 
     async def go_on(self, send: Send, reaches: Callable[[Address], bool], *, tells: bool) -> None:
-        """Do what a process that ended has left: what somebody said yes to, and the questions it did not put any more.
+        """Finish what an ended process left: changes that somebody said yes to, and questions that it did not put.
 
         The questions of turns that go on come after these. `tells` says what was made, where no command that is dealt
         with again does. Whatever goes wrong is no reason not to start: /proposals lists what waits.
@@ -140,7 +140,7 @@ class ProposalQuestions:
 
 
 def proposal_commands(questions: ProposalQuestions) -> Sequence[Command]:
-    """All three. A turn is followed by the question about what it proposes."""
+    """Slash commands about proposals. A turn is followed by the question about what it proposes."""
     proposals = questions.proposals
     known: set[str] = set()  # proposals that people know of from this process
 
@@ -179,7 +179,7 @@ def proposal_commands(questions: ProposalQuestions) -> Sequence[Command]:
 
 
 def proposal_lines(proposals: Proposals) -> Lines:
-    """For /status: how much waits for a yes of those who speak there."""
+    """Line of /status with the number of proposals that wait for a yes in the caller's scope."""
 
     async def lines(call: CommandCall) -> Sequence[str]:
         count = len(await proposals.waiting(call.message.authority.scope))

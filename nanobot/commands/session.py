@@ -83,7 +83,7 @@ def as_markdown(key: str, messages: Sequence[Message], language: Language) -> It
 
 
 def around(text: str, words: str) -> str:
-    """One line with what was found and what stands around it."""
+    """Line with the words that were found and the text around them."""
     found = re.search(re.escape(words), text, re.IGNORECASE)
     start = max((found.start() if found else 0) - _AROUND, 0)
     end = (found.end() if found else 0) + _AROUND
@@ -341,7 +341,7 @@ class Listing:
         return listed[number - 1] if 0 < number <= len(listed) else None
 
     async def row(self, call: CommandCall, info: SessionInfo) -> str:
-        """Its name, its first words as far as they are the caller's to read, and its age."""
+        """Row of a list: the name of a conversation, its first words if the caller may read them, and its age."""
         here = info.key == call.message.address.session_key
         first = await self._store.first_words(info.key)
         is_theirs = first is not None and first.scope in (None, call.message.authority.scope.name)

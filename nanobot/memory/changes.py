@@ -52,7 +52,7 @@ _JSON = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that was done to a memory file.
+    """Operation on a memory file.
 
     add      the fact `text` is new in `file`
     replace  the fact `before` became `text`
@@ -179,7 +179,7 @@ def _trailers(commit: Commit) -> Iterator[tuple[str, str]]:
 
 
 def _operation(operation: Operation) -> str:
-    """As `add "memory/MEMORY.md" "standup at 9:30" from ["01JD…"]`; each value is JSON, so it ends where it ends."""
+    """Line such as `add "memory/MEMORY.md" text "standup at 9:30" from ["01JD…"]`; each value is JSON."""
     values = [f"{operation.verb} {_json(operation.file)}"]
     if operation.before:
         values.append(f"was {_json(operation.before)}")

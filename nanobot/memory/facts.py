@@ -257,7 +257,7 @@ def bare(line: str) -> str:
 
 
 def operations(edits: Mapping[str, Edit], messages: tuple[str, ...]) -> tuple[Operation, ...]:
-    """One for each fact in the files of facts, one for each other file; all rest on these messages."""
+    """Operations of the edits: one a fact in files of facts, one for each other file; all rest on these messages."""
     return tuple(operation for path, edit in edits.items() for operation in _operations(path, edit, messages))
 
 

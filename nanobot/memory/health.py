@@ -273,7 +273,7 @@ def instructions(files: Mapping[str, bytes]) -> Iterator[tuple[int, MemoryLine]]
 
 
 def shown_lines(files: Mapping[str, bytes]) -> Iterator[tuple[int, MemoryLine]]:
-    """All lines that prompts may carry, with their numbers."""
+    """Lines that prompts may carry, with their numbers."""
     for path, data in sorted(files.items()):
         text = data.decode("utf-8", "surrogateescape")
         raw = lines_of(text)

@@ -94,7 +94,7 @@ class Timeline:
     async def latest(self, scope: Scope, count: int = LATEST) -> Sequence[TimelineEntry]:
         """The latest versions, hand edits up to now included, the newest first. Raises VersionError."""
         await self._versions.commit_hand_edits()
-        every = map(_seen_by(scope), await self._versions.log(within=within(scope)))
+        every = (entry_of(version, scope) for version in await self._versions.log(within=within(scope)))
         entries = list(islice(filter(None, every), count))
         silent = [entry for entry in entries[:LATEST] if entry.kind != "base" and _is_silent(entry)]
         diffs = await self._versions.diffs([entry.version for entry in silent])
@@ -102,7 +102,7 @@ class Timeline:
         return [replace(entry, seen=seen.get(entry.version.id, ())) for entry in entries]
 
     async def entry(self, scope: Scope, reference: str) -> TimelineEntry:
-        """One version, by at least 4 of its first digits. Raises VersionError, also if it is not of this scope."""
+        """Version by at least 4 of its first digits. Raises VersionError, also if it is not of this scope."""
         return (await self.shown(scope, reference))[0]
 
     async def shown(self, scope: Scope, reference: str) -> tuple[TimelineEntry, Sequence[FileDiff]]:
@@ -117,10 +117,6 @@ class Timeline:
 def within(scope: Scope) -> Sequence[str]:
     """The files and folders that hold all of a scope's versioned files."""
     return (*VERSIONED_FILES, NOTES_FOLDER, _SKILLS) if scope.is_owner else (folder_of(scope.name).as_posix(),)
-
-
-def _seen_by(scope: Scope) -> Callable[[Version], TimelineEntry | None]:
-    return lambda version: entry_of(version, scope)
 
 
 def _is_silent(entry: TimelineEntry) -> bool:
@@ -184,7 +180,7 @@ class TombstoneChanges:
         self._claims = {path: _timeless(stone) for path, data in self._stones.items() if (stone := decode(data))}
 
     def take_back(self, entry: TimelineEntry, diffs: Sequence[FileDiff]) -> None:
-        """One version is taken back. What it had taken back itself, holds again: its tombstones are lifted."""
+        """Take back one version. What it had taken back itself holds again: its tombstones are lifted."""
         if entry.is_reversal:
             for diff in diffs:
                 if self._is_ours(diff.path, diff.after or diff.before or b""):
@@ -228,7 +224,9 @@ class TombstoneChanges:
         """The tombstones of an operation, as far as going back does away with what it did."""
         after = self._after.get(operation.file)
         standing = {compared(line) for line in facts_in(after)}
-        brought = [line for diff in diffs if diff.path == operation.file for line in _brought(diff)]
+        brought = [
+            line for diff in diffs if diff.path == operation.file for line in lines_brought(diff.before, diff.after)
+        ]
         lines = [line for line in brought if compared(line) not in standing] if operation.verb == "write" else []
         known = replace(operation, messages=all_names(operation.messages))
         for stone in bury(known, scope=self._scope.name, at=self._at, lines=lines):
@@ -244,10 +242,6 @@ class TombstoneChanges:
         if operation.verb == "delete":
             return self._after.get(operation.file) is not None
         return (compared(stone.claim) in standing) == (stone.undone == "remove")
-
-
-def _brought(diff: FileDiff) -> Sequence[str]:
-    return lines_brought(diff.before, diff.after)
 
 
 def _timeless(stone: Tombstone) -> Tombstone:
@@ -330,8 +324,9 @@ class Revert:
     async def _go_back(self, how: How, reference: str, asked: ChangeRequest) -> RevertReceipt:
         scope = asked.authority.scope
         target, diffs = await self._timeline.shown(scope, reference)
+        plan_of = self._versions.plan_restore if how == "restore" else self._versions.plan_undo
         for left in reversed(range(_TRIES)):
-            plan = await self._plan(how, target, scope)
+            plan = await plan_of(target.version.id, owned(scope))
             if plan.conflicts:
                 return RevertReceipt(how, target, conflicts=await self._conflicts(plan, diffs))
             try:
@@ -340,10 +335,6 @@ class Revert:
                 if not left or error.kind != "conflict":
                     raise
         raise AssertionError("unreachable")
-
-    async def _plan(self, how: How, target: TimelineEntry, scope: Scope) -> Plan:
-        plan = self._versions.plan_restore if how == "restore" else self._versions.plan_undo
-        return await plan(target.version.id, owned(scope))
 
     async def _commit(self, how: How, target: TimelineEntry, plan: Plan, asked: ChangeRequest) -> RevertReceipt:
         scope, evidence = asked.authority.scope, await self._writer.evidence(asked)
@@ -409,7 +400,7 @@ class Age:
 
 
 class Ages:
-    """Of lines, by path and words, and of notes, by path."""
+    """Ages of lines, by path and words, and of notes, by path."""
 
     def __init__(self, versions: Iterable[Version] = ()) -> None:
         """`versions`: the newest first."""
@@ -427,20 +418,16 @@ class Ages:
         return self._files.get(path)
 
     def as_told(self, age: Age | None, now: datetime) -> Mapping[str, int]:
-        """For the model: days since it was written down and since it was last confirmed."""
+        """Fields for the model: days since a line was written down and since it was last confirmed."""
         if age is None:
             return {}
         return {"days_old": (now - age.since).days, "days_since_confirmed": (now - age.confirmed).days}
 
     def _take_in(self, operation: Operation, at: datetime) -> None:
         self._files[operation.file] = self._again(self._files.get(operation.file), at)
-        for text in _said(operation):
-            key = operation.file, compared(text)
+        if operation.verb in ("add", "replace", "confirm"):
+            key = operation.file, compared(operation.text)
             self._lines[key] = self._again(self._lines.get(key), at)
 
     def _again(self, age: Age | None, at: datetime) -> Age:
         return Age(age.since if age else at, at)
-
-
-def _said(operation: Operation) -> Sequence[str]:
-    return [operation.text] if operation.verb in ("add", "replace", "confirm") else []

@@ -81,7 +81,7 @@ def _closes(line: str, fence: str) -> bool:
 
 
 def _closers(lines: Sequence[str]) -> list[dict[str, int]]:
-    """For each line, the longest fence of each kind that stands alone below it: an opener without one opens nothing."""
+    """Longest fence of each kind that stands alone below each line: an opener without one opens nothing."""
     longest: dict[str, int] = {}
     below: list[dict[str, int]] = []
     for line in reversed(lines):
@@ -129,7 +129,7 @@ _LINE = re.compile(r"- .*\(`[^`]+`\) · updated \d{4}-\d{2}-\d{2}")
 
 
 def index_line(kind: str, summary: str, file: str, updated: str) -> str:
-    """One note's line; `updated` is a date as 2026-11-02."""
+    """Line of a note in the index; `updated` is a date as 2026-11-02."""
     return f"- {kind}: {summary} (`{file}`) · updated {updated}"
 
 
@@ -265,6 +265,6 @@ def _key(line: str) -> str:
 
 
 def _value(text: str) -> str:
-    """As YAML reads it: JSON's texts are some of YAML's."""
+    """Value as YAML reads it, quoted as in JSON where it must be."""
     is_plain = _PLAIN.fullmatch(text) and text.casefold() not in _WORDS
     return text if is_plain else json.dumps(text, ensure_ascii=False)

@@ -37,7 +37,7 @@ class NoteProblem:
 
 @dataclass(frozen=True, slots=True)
 class NoteLink:
-    """From one note to another, by name; the kind is empty where the text just names it as [[name]]."""
+    """Link from a note to another, by name; the kind is empty where the text just names it as [[name]]."""
 
     to: str
     kind: str = ""
@@ -204,7 +204,7 @@ class Notebook:
         return self._cached("section", budget, make)
 
     def facts(self, budget: int) -> CutText:
-        """Just the facts in MEMORY.md, for a small model."""
+        """Facts in MEMORY.md alone, for a small model."""
         return self._cached("facts", budget, lambda text: shown_facts(text, budget))
 
     def find(self, name: str) -> Note | None:

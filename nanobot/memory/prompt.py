@@ -28,7 +28,7 @@ class CutText:
 
 
 def cut(text: str, budget: int, name: str) -> CutText:
-    """As much of a text as fits into `budget` bytes, mark included, and a mark that says what was left out.
+    """Cut a text to `budget` bytes, with a mark that says how much was left out.
 
     The cut is at a line's end; within a line only if that line alone would cost more than half of the room.
     The same text and budget always give the same result.
@@ -103,7 +103,7 @@ def prompt(name: str) -> str:
 
 
 def _fitting(index: Sequence[str], budget: int) -> str:
-    """As many whole lines as fit, and how many there are if not all do."""
+    """Whole lines that fit, and the number of all if not all do."""
     text = "\n".join(index)
     if len(text.encode()) <= budget:
         return text

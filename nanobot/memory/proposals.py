@@ -71,7 +71,7 @@ class Decision:
 
 
 class Proposals:
-    """Each is kept before anybody is told of it, and gone when it was decided about. One decision at a time."""
+    """Proposals: kept before anybody is told of them, and gone once decided. One decision at a time."""
 
     def __init__(
         self,
@@ -206,7 +206,7 @@ class Proposals:
             return [await self._carry_out(one, one.agreed) for one in await self._all() if one.agreed]
 
     async def _carry_out(self, proposal: ProposedChange, by: str) -> Decision:
-        """From the mark that somebody agreed on, the change is made: now, or after a crash; and only once."""
+        """Mark the proposal as agreed, and make the change: now, or after a crash, and only once."""
         if proposal.agreed and await self._writer.has_made(proposal.id, proposal.scope):
             await self._drop(proposal)
             return Decision("made", proposal)
@@ -251,7 +251,7 @@ class Proposals:
     async def _ask_anew(
         self, proposal: ProposedChange, edits: Mapping[str, Edit], left: Mapping[str, Sequence[str]]
     ) -> Decision:
-        """Of what no longer fits as a whole, keep what does as another proposal: nobody has seen it alone."""
+        """Keep what still fits of a proposal as another one: nobody has seen that alone."""
         anew = replace(proposal, id=await self._new_id(), edits=edits, agreed="", is_asked=False) if edits else None
         await self._swap(proposal, anew)
         return Decision("unfit", proposal, left, anew)
@@ -279,7 +279,7 @@ class Proposals:
         )
 
     def _with(self, proposal: ProposedChange, others: Sequence[ProposedChange]) -> Sequence[ProposedChange]:
-        """With one more, under an id that nothing had before: whoever says yes means what they have seen."""
+        """Add a proposal under an id that none of the others has: whoever says yes means what they have seen."""
         if not proposal.edits:
             return others
         at = self._clock.now().isoformat(timespec="seconds")
@@ -408,7 +408,7 @@ def _changes(base: Sequence[bytes], lines: Sequence[bytes]) -> Sequence[LineChan
 
 
 def _lines(data: bytes) -> Sequence[bytes]:
-    """All of them with an end: a line is the same one where it is not the last any more."""
+    """Lines, each with an end: a line is the same one where it is not the last any more."""
     lines = data.splitlines(keepends=True)
     return [*lines[:-1], lines[-1] + b"\n"] if lines and not lines[-1].endswith(b"\n") else lines
 

@@ -223,7 +223,7 @@ class MemoryLine:
 
     @property
     def name(self) -> str:
-        """By which it can be asked for exactly, for as long as it says that."""
+        """Name by which the line can be asked for exactly, for as long as it says that."""
         return "#" + hashlib.sha256(f"{self.path}\0{compared(self.text)}".encode("utf-8", "replace")).hexdigest()[:8]
 
 

@@ -27,7 +27,7 @@ _NOTHING_LEFT = "(forgotten)"
 
 
 class Redaction:
-    """For one forget. Looks only at what belongs to the scopes that are meant."""
+    """Redaction of one erasure. Looks only at what belongs to the scopes that are meant."""
 
     def __init__(self, meant: ErasurePlan) -> None:
         self._meant = meant

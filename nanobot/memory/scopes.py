@@ -61,7 +61,7 @@ OpenMemory = Callable[[Path], MemoryStore]
 
 @dataclass(frozen=True, slots=True)
 class ScopeMemory:
-    """One scope's memory: its files of facts by name, and MEMORY.md with the notes beside it as a notebook."""
+    """Memory of one scope: its files of facts by name, and MEMORY.md with the notes beside it as a notebook."""
 
     files: Mapping[str, Path]
     notebook: Notebook

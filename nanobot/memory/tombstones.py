@@ -24,7 +24,7 @@ _ALIKE = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tombstone:
-    """One claim that is not to come back, and the evidence that it rested on.
+    """Claim that is not to come back, and the evidence that it rested on.
 
     undone   the claim is
     add      what had been added; of a note its summary and its lines, a line each
@@ -46,7 +46,7 @@ class Tombstone:
 
     @property
     def name(self) -> str:
-        """Its file's name without the ending; two that say the same were made at different times."""
+        """File name without its ending; two that say the same were made at different times."""
         return hashlib.sha256(encode(self)).hexdigest()[:16]
 
     @property
@@ -116,7 +116,7 @@ def all_names(messages: Collection[str]) -> tuple[str, ...]:
 
 
 def encode(tombstone: Tombstone) -> bytes:
-    """Its file."""
+    """Content of the file of a tombstone."""
     fields = {name: getattr(tombstone, name) for name in Tombstone.__slots__}
     text = json.dumps({name: value for name, value in fields.items() if value}, ensure_ascii=False, indent=1)
     return text.encode("utf-8", "replace") + b"\n"

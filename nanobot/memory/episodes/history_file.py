@@ -64,7 +64,10 @@ _episode = msgspec.json.Decoder(_Episode).decode
 
 
 def encode(episode: Episode) -> bytes:
-    """One line, its newline included. A lone surrogate becomes U+FFFD; of `own`, only lines that are there are kept."""
+    """Line of an episode, its newline included.
+
+    A lone surrogate becomes U+FFFD; of `own`, only lines that are there are kept.
+    """
     lines = episode.content.split("\n")
     row = _Episode(
         cursor=episode.cursor,
@@ -185,7 +188,7 @@ Wanted = Callable[[EpisodeHead], bool]
 
 
 class HistoryFile:
-    """Each method blocks and raises OSError; one thread at a time."""
+    """File of episodes. Each method blocks and raises OSError; one thread at a time."""
 
     def __init__(self, path: Path, cursor: Path, *, fsync: bool) -> None:
         self._path = path
@@ -316,7 +319,7 @@ class HistoryFile:
             return None
 
     def _episode(self, at: int, line: bytes) -> Sequence[Episode]:
-        """One or, if the line cannot be read, none."""
+        """Episode in a line; None if it cannot be read."""
         try:
             return [decode(line)]
         except ValueError as error:
@@ -370,7 +373,7 @@ class EpisodeStore:
         return await self._in_order(lambda: self._file.revise(work))
 
     async def _in_order(self, work: Callable[[], T]) -> T:
-        """In a thread, one after the other, and to its end."""
+        """Run the work in a thread, one after the other, and to its end."""
         async with self._lock:
             return await shielded(self._in_thread(work))
 

@@ -46,7 +46,7 @@ class TranscriptRenderer:
         self._tools: Mapping[str, str] = {call.id: call.name for message in messages for call in message.tool_calls}
 
     def entry(self, message: Message, most: int = SAID) -> TranscriptEntry:
-        """At most about so many characters of it. Each line but the first is indented: none can pass for another."""
+        """Entry of about `most` characters. Each line but the first is indented: none can pass for another message."""
         tool = self._tools.get(message.tool_call_id or "", "")
         said = "(what was remembered before)" if tool in MEMORY_TOOLS else _harmless(message.content or "")
         if message.role == "tool":
@@ -77,7 +77,7 @@ def origin_of(message: Message) -> Origin:
 
 
 def shortened(text: str, most: int) -> str:
-    """Its beginning and its end, if it is longer."""
+    """Beginning and end of a text that is longer than `most` characters; else all of it."""
     if len(text) <= most:
         return text
     return f"{text[: most * 2 // 3].rstrip()} [… {len(text) - most} characters …] {text[-(most // 3) :].lstrip()}"

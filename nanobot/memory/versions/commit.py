@@ -110,7 +110,7 @@ class JournalEntry:
 
 
 class VersionJournal:
-    """At most one entry, on disk from before the branch moves until all files are as in the new version."""
+    """Journal of at most one entry, from before the branch moves until all files are as in the new version."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -125,7 +125,7 @@ class VersionJournal:
         return entry if entry.commit else None
 
     def clear(self) -> None:
-        """All is done."""
+        """Remove the entry."""
         self._path.unlink(missing_ok=True)
         if self._path.parent.is_dir():
             sync_folder(self._path.parent)

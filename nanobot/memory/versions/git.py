@@ -102,7 +102,7 @@ def initialise(folder: Path) -> None:
 
 
 class Repository:
-    """One git directory and the folder that it versions, opened for one operation; blocks, for use in a thread.
+    """Git directory and the folder that it versions, opened for one operation; blocks, for use in a thread.
 
     Nothing of the environment and of the person's configuration is passed on; what the repository's own says is
     overruled wherever it could run something. Only commands are used that neither filter nor check out files.
@@ -256,7 +256,7 @@ def _tried(folder: Path, _device: int) -> bool:
 
 
 def _environment(git_dir: Path, work_tree: Path) -> dict[str, str]:
-    """All that git sees of the world."""
+    """Environment of git: all that it sees of the world."""
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": _NO_FILE,

@@ -32,7 +32,7 @@ class Signature:
     at: datetime
 
     def lines(self) -> bytes:
-        """As git writes it."""
+        """Lines of a commit, as fast-import reads them."""
         offset = self.at.strftime("%z")[:5] or "+0000"
         when = f"{int(self.at.timestamp())} {offset}"
         return f"author {_identity(self.author)} {when}\ncommitter {NAME} <{EMAIL}> {when}\n".encode()

@@ -34,7 +34,7 @@ _NAMED = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f":
 
 
 class Rewriter:
-    """For one use. What is told is all that the new repository gets: nothing of the old is taken over as it is."""
+    """Writes a history anew, once. The new repository gets nothing else: no object of the old one is taken over."""
 
     def __init__(self, old: Repository, new: Repository, erase: Erase, reword: Reword) -> None:
         self._old = old

@@ -134,7 +134,7 @@ class GitVersions:
         return await self._do(work)
 
     async def _do(self, work: Callable[[], T]) -> T:
-        """Do what takes git. Raises VersionError `missing` where there is none."""
+        """Run work that takes git. Raises VersionError `missing` where there is none."""
 
         def with_git() -> T:
             git.require()
@@ -145,7 +145,7 @@ class GitVersions:
         return result
 
     async def _or_without(self, work: Callable[[], T], without: Callable[[], T]) -> T:
-        """Do it; where there is no git, do what can be done without."""
+        """Run work that takes git; where there is none, run `without`."""
         try:
             return await self._do(work)
         except VersionError as error:
@@ -158,7 +158,7 @@ class GitVersions:
             return await shielded(asyncio.to_thread(self._watched, work))
 
     def _watched(self, work: Callable[[], T]) -> T:
-        """Do it, and keep in mind what /status is to say. Raises VersionError."""
+        """Run work, and remember its error for /status. Raises VersionError."""
         try:
             return work()
         except VersionError as error:
@@ -228,7 +228,7 @@ class VersionsBeside(GitVersions):
         return await self.commit_hand_edits()
 
     async def commit_hand_edits(self) -> HandEdits:
-        """None; but that there is no git is noticed here as well."""
+        """Return no edits; a missing git is noticed here as well."""
         return await self._or_without(HandEdits, HandEdits)
 
 

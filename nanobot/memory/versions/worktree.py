@@ -114,7 +114,7 @@ class WorkTree:
         self._brought: dict[str, FileVersion] = {}
 
     def scan(self, within: Sequence[str] = ()) -> WorktreeState:
-        """All of them as they are, in these files and folders or everywhere."""
+        """Versioned files as they are on disk, in these files and folders or everywhere."""
         found = WorktreeState()
         for top in within or _TOPS:
             if not self._is_behind_link(top, found):
@@ -161,7 +161,7 @@ class WorkTree:
             raise VersionError("failed", why, paths=[path]) from error
 
     def bring(self, path: str, expected: bytes | None, content: bytes | None) -> bool:
-        """Do the same for a version, and keep in mind what it did: whoever saves now has not seen it."""
+        """Write a file for a version, and remember its change: whoever saves now has not seen it."""
         is_done = self.write(path, expected, content)
         if is_done and expected is not None and content is not None:
             self._brought[path] = FileVersion(expected, content, time.time())
@@ -213,7 +213,7 @@ class WorkTree:
         return replace_only(target, raw, data, mode)
 
     def _raw(self, path: str) -> bytes | None:
-        """All of a file, None if there is none."""
+        """Content of a file; None if there is none."""
         found = WorktreeState()
         if self._is_behind_link(path, found):
             raise OSError("a link is in the way")
