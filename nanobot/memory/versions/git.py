@@ -12,7 +12,7 @@ from pathlib import Path
 from subprocess import PIPE, TimeoutExpired
 from threading import Thread
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Self
 
 from nanobot.errors import VersionError
 from nanobot.store.private import keeps_modes, write_private
@@ -170,7 +170,7 @@ class Repository:
     def objects(self) -> Generator[tuple[bytes, bytes], None, None]:
         """Kind and content of each object, reachable or not. Raises VersionError."""
         process = self.start("cat-file", "--batch-all-objects", "--batch", "--unordered")
-        complaints = Thread(target=process.stderr.read, daemon=True)  # git waits until they are read
+        complaints = Thread(target=_drain, args=[process.stderr], daemon=True)  # git waits until they are read
         complaints.start()
         try:
             while head := process.stdout.readline().split():
@@ -178,6 +178,7 @@ class Repository:
                     raise VersionError("failed", f"the history is damaged: {b' '.join(head).decode(errors='replace')}")
                 yield head[1], process.stdout.read(int(head[2]))
                 process.stdout.read(1)
+            complaints.join()  # which ends with git, and before anybody closes what it reads from
             if process.proc and (status := process.proc.wait()):
                 raise VersionError("failed", f"git cat-file ended with {status}")
         finally:
@@ -218,6 +219,11 @@ class Repository:
     def is_ancestor(self, older: str, newer: str) -> bool:
         """True if a commit is another, or in its past; False if either is missing."""
         return self.ask("merge-base", "--is-ancestor", older, newer, fine=(0, 1, 128))[0] == 0
+
+
+def _drain(stream: IO[bytes]) -> None:
+    with suppress(OSError, ValueError):  # closed, since nobody wants the rest
+        stream.read()
 
 
 def end(process: "Git.AutoInterrupt") -> None:
