@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from nanobot.errors import VersionError
 from nanobot.forgetting.stores.files import pieces
+from nanobot.memory.versions.git import Repository
 from nanobot.ports import ErasurePlan
 from nanobot.workspace import Workspace
 
@@ -121,8 +122,6 @@ def _in_objects(git_dir: Path, root: Path, meant: ErasurePlan) -> bool:
     """True if an object of a history holds it, reachable or not, or may: they lie there compressed."""
     if shutil.which("git") is None:
         return False
-    from nanobot.memory.versions.git import Repository
-
     known = {part for name in meant.traces.shipped.files for part in PurePosixPath(name).parts}
     try:
         with Repository(git_dir, root) as repo, closing(repo.objects()) as every:
