@@ -18,6 +18,7 @@ CORE = (
     "forgetting",
     "i18n",
     "ids",
+    "languages",
     "memory",
     "messages",
     "nlp",

@@ -43,7 +43,7 @@ def headings(page: str) -> list[str]:
 
 
 def sentences(language: str) -> dict[str, str]:
-    tables = tomllib.loads(text_of(f"nanobot/i18n/{language}.toml"))
+    tables = tomllib.loads(text_of(f"nanobot/languages/{language}/sentences.toml"))
     return {f"{section}.{name}": text for section, rows in tables.items() for name, text in rows.items()}
 
 

@@ -54,7 +54,7 @@ from nanobot.core.dispatcher import Dispatcher, PatientBus, Standing
 from nanobot.core.prompt import ContextBuilder, Skills
 from nanobot.core.window import STRATEGIES
 from nanobot.errors import WorkspaceError
-from nanobot.i18n import Language, say
+from nanobot.i18n import Language, known_language, say
 from nanobot.i18n.languages import Languages
 from nanobot.memory.tool_changes import ToolChanges
 from nanobot.messages import Address
@@ -288,9 +288,7 @@ def shell_handlers(bot: Bot, pairing: Pairing) -> dict[str, Handler]:
     async def pair(args: Sequence[str], _: Tell) -> object:
         """The language that the person reads, then the words behind `nanobot pair`."""
         language, *words = args
-        answer = await pairing.do(
-            words, PairingRequester(MACHINE, "zh" if language == "zh" else "en", pair="nanobot pair")
-        )
+        answer = await pairing.do(words, PairingRequester(MACHINE, known_language(language), pair="nanobot pair"))
         return {"text": answer.text, "failed": answer.failed}
 
     async def memory(args: Sequence[str], _: Tell) -> object:
@@ -304,7 +302,7 @@ def shell_handlers(bot: Bot, pairing: Pairing) -> dict[str, Handler]:
     async def dream(args: Sequence[str], tell: Tell) -> object:
         """The language that the person reads."""
         [language] = args
-        read: Language = "zh" if language == "zh" else "en"
+        read = known_language(language)
         return msgspec.to_builtins(await dream_at_shell(bot.keep.dream, bot.keep.archive.all_now, read, tell))
 
     async def ready(_: Sequence[str], __: Tell) -> object:

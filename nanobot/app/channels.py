@@ -13,7 +13,7 @@ from nanobot.commands.admin import channel_line
 from nanobot.config import Config, known
 from nanobot.core.commands import Command
 from nanobot.errors import StoreError
-from nanobot.i18n import Language, say
+from nanobot.i18n import LANGUAGES, Language, say
 from nanobot.models.endpoint import Endpoint, EndpointTranscriber
 from nanobot.ops.supervisor import Supervisor
 from nanobot.ports import Backlog, Clock, DurableBus, Publish
@@ -113,7 +113,7 @@ def _build_runner(configured: ConfiguredChannel, services: ChannelServices, spoo
 def menu_of(commands: Sequence[Command]) -> Sequence[MenuCommand]:
     """The commands for the menus of platforms: all that are not for terminals only."""
     return [
-        MenuCommand(command.name, {"en": command.help("en"), "zh": command.help("zh")})
+        MenuCommand(command.name, {language: command.help(language) for language in LANGUAGES})
         for command in commands
         if not command.in_terminal_only
     ]

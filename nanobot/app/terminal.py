@@ -21,7 +21,7 @@ from nanobot.commands.admin import Pairing, link_command, pair_command
 from nanobot.config import Config
 from nanobot.core.commands import Command
 from nanobot.errors import WorkspaceError, expected_in
-from nanobot.i18n import Language, say
+from nanobot.i18n import LANGUAGES, Language, say
 from nanobot.ids import new_id
 from nanobot.memory.episodes.retries import cause
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
@@ -173,7 +173,7 @@ class App:
 
     async def _hand_over(self, args: Sequence[str], tell: Tell) -> object:
         """Let a gateway have the workspace when what runs has ended and is shown; nothing more begins."""
-        language: Language = "zh" if "zh" in args else "en"
+        language = next((each for each in args if each in LANGUAGES), "en")
         tell(say("chat.hands_over", language))
         draining = asyncio.ensure_future(self._all_shown())
         try:

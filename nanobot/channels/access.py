@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.errors import StoreError
-from nanobot.i18n import say
+from nanobot.i18n import say_in_all
 from nanobot.messages import Address, OutboundMessage, Sender
 from nanobot.people.people import People, ServedGroup, authority_of
 from nanobot.ports import Clock
@@ -180,16 +180,16 @@ class PeoplePolicy:
         if asking:
             key = "pairing.code" if self._people.has_owner else "pairing.first_code"
             left = asking.until - self._clock.now()
-            text = _both(key, code=asking.code, minutes=max(1, round(left.total_seconds() / 60)))
+            text = say_in_all(key, code=asking.code, minutes=max(1, round(left.total_seconds() / 60)))
         else:
-            text = _both("pairing.no_code")
+            text = say_in_all("pairing.no_code")
         await self._answer(contact, who, text)
 
     async def _explain(self, contact: Contact, role: Role) -> None:
         """An owner who speaks to the bot in a group that is not served learns what to do."""
         if role is Role.OWNER and contact.meant in ("command", "mention"):
             try:
-                await self._answer(contact, contact.address.session_key, _both("pairing.group_unknown"))
+                await self._answer(contact, contact.address.session_key, say_in_all("pairing.group_unknown"))
             except StoreError as error:
                 log.warning("%s: chat %s: %s", contact.address.channel, contact.address.chat, error)
 
@@ -240,8 +240,3 @@ class _Lately:
 def _is_heard(contact: Contact, served: ServedGroup) -> bool:
     """True if it is said to the bot. Another bot must name it, else two of them talk for ever."""
     return contact.meant == "mention" if contact.is_bot else contact.meant in _HEARD_BY[served.listening]
-
-
-def _both(key: str, **values: object) -> str:
-    """In both languages: which one a stranger reads is not known."""
-    return f"{say(key, 'en', **values)}\n\n{say(key, 'zh', **values)}"

@@ -11,7 +11,7 @@ from nanobot.config import Config, Loaded, read
 from nanobot.config.describing import idle_keys
 from nanobot.config.values import zone_mistake
 from nanobot.errors import ConfigError, NanobotError
-from nanobot.i18n import Language, consent, say
+from nanobot.i18n import Language, consent, known_language, say
 from nanobot.ops.doctor import Finding, warning
 from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, Home, make_private
 
@@ -51,7 +51,7 @@ def language_here(configured: str) -> Language:
     if configured == "auto":
         names = ("LC_ALL", "LC_MESSAGES", "LANG")
         configured = next((os.environ[name] for name in names if os.environ.get(name)), "")
-    return "zh" if configured.startswith("zh") else "en"
+    return known_language(configured)
 
 
 def starting_words(args: Namespace, loaded: Loaded) -> list[str]:

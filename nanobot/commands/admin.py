@@ -9,7 +9,7 @@ from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.commands.memory_shell import SHELL
 from nanobot.core.commands import Command, CommandAnswer, CommandCall
 from nanobot.errors import PairingError
-from nanobot.i18n import Language, has_sentence, say
+from nanobot.i18n import Language, has_sentence, known_language, say, say_in_all
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
 from nanobot.people.codes import LINK_VALID
 from nanobot.people.people import MACHINE, TERMINAL, People
@@ -54,7 +54,7 @@ def asked_at_shell(language: str) -> CommandCall:
     """`nanobot status`, typed by whoever owns the machine, who reads this language."""
     owner = Authority(Role.OWNER, Scope.owner(), Origin.OWNER)
     message = InboundMessage(id="", address=SHELL, sender=Sender(""), authority=owner, text="/status")
-    return CommandCall(message, "", "zh" if language == "zh" else "en")
+    return CommandCall(message, "", known_language(language))
 
 
 def gateway_lines(state: GatewayState, language: Language) -> Iterator[str]:
@@ -227,7 +227,7 @@ class Pairing:
             OutboundMessage(
                 id=f"paired:{person.channel}:{person.id}:{person.at.isoformat()}",
                 address=Address(person.channel, person.chat),
-                text=f"{say(welcome, 'en')}\n\n{say(welcome, 'zh')}",  # what they read is not known yet
+                text=say_in_all(welcome),  # what they read is not known yet
                 kind="notice",
             )
         )

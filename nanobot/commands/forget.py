@@ -24,7 +24,7 @@ from nanobot.forgetting.request import (
     read_wish,
 )
 from nanobot.forgetting.run import DAMAGED, LOOKING, NO_GIT, Erasure, ErasureReceipt, Preview
-from nanobot.i18n import Language, consent, say
+from nanobot.i18n import Language, consent, known_language, say
 from nanobot.ids import TOKEN, new_id, new_token
 from nanobot.messages import Address, Button, InboundMessage, OutboundMessage
 from nanobot.nlp.matcher import TextMatcher, terms_in
@@ -485,7 +485,7 @@ async def forget_at_shell(forgetting: Forgetting, args: Sequence[str]) -> Forget
     """
     language, scope, action, *words = args
     reach = EVERYBODY if scope == EVERY_SCOPE else Reach(frozenset({scope}))
-    asker = ForgetRequester(by="", reach=reach, language="zh" if language == "zh" else "en", typed=_TYPED)
+    asker = ForgetRequester(by="", reach=reach, language=known_language(language), typed=_TYPED)
     if action == "yes":
         return await forgetting.yes(words[0], words[1], asker)
     if action == "no":

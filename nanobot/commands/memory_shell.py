@@ -18,7 +18,7 @@ from nanobot.commands.history import (
 from nanobot.commands.history_words import told
 from nanobot.commands.memory import EVERYTHING, MemoryPage, MemoryView, page_named
 from nanobot.core.commands import CommandCall
-from nanobot.i18n import Language, say
+from nanobot.i18n import Language, known_language, say
 from nanobot.memory.changes import ChangeRequest, patch
 from nanobot.memory.history import RevertReceipt, TimelineEntry
 from nanobot.memory.notes import Notebook
@@ -126,7 +126,7 @@ class MemoryShell:
         """
         language, scope, command, *words = args
         family, _, action = command.rpartition(" ")
-        in_language: Language = "zh" if language == "zh" else "en"
+        in_language = known_language(language)
         if scope not in (known := await self._scopes()):
             text = say("shell.no_such_memory", in_language, scope=scope, known=", ".join(sorted(known)))
             return ShellAnswer(text, failed=True, data={"error": "scope", "detail": scope})

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from nanobot.config import values as v
 from nanobot.config.section import Section, group, key, needed, optional
 from nanobot.config.values import Anything, FilePath, ListOf, MapOf, ModelWeights, or_word
+from nanobot.i18n import LANGUAGES
 from nanobot.memory_files import AGENTS, BY_NAME, MEMORY, SOUL, TOOLS, USER
 from nanobot.workspace import place_of
 
@@ -362,9 +363,7 @@ class Config:
         FilePath(), Path("~/.nanobot/workspace"), "The folder that shapes the bot and holds what it knows."
     )
     timezone: str | None = optional(v.timezone(), "The local time zone; the machine's, if left out.")
-    language: Literal["auto", "en", "zh"] = key(
-        v.choice(Literal["auto", "en", "zh"]), "auto", "Of the bot's own sentences; auto follows the person."
-    )
+    language: str = key(v.word("auto", *LANGUAGES), "auto", "Of the bot's own sentences; auto follows the person.")
     model: str | None = optional(
         v.text("the name of a preset"),
         "The preset in use; the first of models, if left out, and without any the embedded model.",

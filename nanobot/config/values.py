@@ -336,7 +336,11 @@ def size(low: str, high: str) -> Single[int]:
 
 def choice(literal: Any) -> Single[Any]:
     """One of the words of a Literal."""
-    words: tuple[str, ...] = get_args(literal)
+    return word(*get_args(literal))
+
+
+def word(*words: str) -> Single[Any]:
+    """One of some words."""
     said = f"{', '.join(words[:-1])} or {words[-1]}"
     return Single(said, lambda typed: typed if typed in words else _unfit(), {"enum": list(words)})
 

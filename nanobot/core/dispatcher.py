@@ -29,7 +29,7 @@ from nanobot.core.commands import (
 from nanobot.core.lanes import Cut, Lanes
 from nanobot.core.turn import Turn
 from nanobot.errors import NanobotError, StoreError
-from nanobot.i18n import Language, language_of, say
+from nanobot.i18n import Language, is_told_by_script, language_of, say
 from nanobot.i18n.languages import Languages
 from nanobot.messages import InboundMessage, OutboundMessage, Progress
 from nanobot.people.people import TERMINAL
@@ -424,7 +424,7 @@ class Dispatcher:
     async def _run_command(
         self, message: InboundMessage, command: Command, argument: str, *, again: bool
     ) -> CommandAnswer:
-        if language_of(argument) == "zh":  # Latin letters may be the name of a model or a note, and say nothing
+        if is_told_by_script(language_of(argument)):  # Latin letters may be the name of a model or a note
             self._languages.hear(message.address.session_key, argument)
         call = CommandCall(message, argument, self._language(message))
         if again and command.once:

@@ -3,14 +3,14 @@
 import hashlib
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from nanobot.channels.discord.rest import Rest
 from nanobot.channels.platform import DeliveryError
 from nanobot.channels.registry import MenuCommand
-from nanobot.i18n import say
+from nanobot.i18n import LANGUAGES, Language, platform_codes, say
 from nanobot.messages import Button
 from nanobot.ports import Bookmarks
 
@@ -114,11 +114,11 @@ class Interactions:
 
 
 def _described(command: MenuCommand) -> dict[str, object]:
-    """In English, with Chinese for those whose Discord is Chinese; in servers and in private."""
+    """Return a command in English, and in the other languages for whose Discord is set to them."""
     return {
         "name": command.name,
         "type": 1,
-        **_texts(command.help["en"], command.help["zh"]),
+        **_texts(command.help),
         "contexts": [0, 1],
         "integration_types": [0],
         "options": [
@@ -126,17 +126,17 @@ def _described(command: MenuCommand) -> dict[str, object]:
                 "name": "text",
                 "type": _TEXT_OPTION,
                 "required": False,
-                **_texts(say("discord.option", "en"), say("discord.option", "zh")),
+                **_texts({language: say("discord.option", language) for language in LANGUAGES}),
             }
         ],
     }
 
 
-def _texts(english: str, chinese: str) -> dict[str, object]:
-    chinese = chinese[:_LONGEST]
+def _texts(texts: Mapping[Language, str]) -> dict[str, object]:
+    codes = {code: text for language, text in texts.items() for code in platform_codes(language, "discord")}
     return {
-        "description": english[:_LONGEST],
-        "description_localizations": {"zh-CN": chinese, "zh-TW": chinese},
+        "description": texts["en"][:_LONGEST],
+        "description_localizations": {code: text[:_LONGEST] for code, text in codes.items()},
     }
 
 

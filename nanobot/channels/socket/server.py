@@ -5,13 +5,13 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Protocol, TypeVar, get_args
+from typing import Protocol, TypeVar
 
 import msgspec
 
 from nanobot.channels.terminal.person import NAME, PERSON, SCRIPT, at, words
 from nanobot.errors import NanobotError
-from nanobot.i18n import Language, say
+from nanobot.i18n import LANGUAGES, Language, say
 from nanobot.messages import Address, Attachment, InboundMessage, OutboundMessage, Progress, Quote
 from nanobot.ports import Delivery, Outbox, Publish
 
@@ -115,7 +115,7 @@ Recover = Callable[[Address, Sequence[str]], Awaitable[None]]
 ONCE = "once"
 """What somebody says who attaches for one question: they see what concerns it, and nothing else."""
 
-_SPEAKS = {f"language:{language}": language for language in get_args(Language)}
+_SPEAKS = {f"language:{language}": language for language in LANGUAGES}
 
 
 def speaks(language: Language) -> str:

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -18,7 +18,7 @@ from nanobot.channels.telegram.chats import ChatMigrations
 from nanobot.channels.telegram.markdown import CAPTION_LIMIT, TEXT_LIMIT, RichText, plain, telegram_parts
 from nanobot.channels.telegram.settings import NAME, message_in, placed, platform_id
 from nanobot.errors import StoreError
-from nanobot.i18n import Language, say
+from nanobot.i18n import LANGUAGES, Language, platform_codes, say
 from nanobot.messages import Address, Attachment, OutboundMessage
 from nanobot.ports import Bookmarks, Media
 
@@ -27,8 +27,6 @@ from nanobot.ports import Bookmarks, Media
 
 _PREFIX = "telegram:menu:"
 _LONGEST = 256
-_LANGUAGES: tuple[tuple[Language, str | None], ...] = (("en", None), ("zh", "zh"))
-"""Ours, and the code under which Telegram shows it; None: to everybody else."""
 
 
 class Spelling:
@@ -60,7 +58,10 @@ class Menu:
 
     async def update(self) -> None:
         """Tell Telegram, if anything has changed since it was told. Raises TelegramError, StoreError."""
-        menus = {code: self._menu(language) for language, code in _LANGUAGES}
+        codes: Mapping[Language, Sequence[str | None]] = {
+            language: platform_codes(language, "telegram") or [None] for language in LANGUAGES
+        }
+        menus = {code: self._menu(language) for language, known in codes.items() for code in known}
         key, state = f"{_PREFIX}{self._api.me.id}", hashlib.sha256(repr(menus).encode()).hexdigest()
         if (await self._bookmarks.marks(key)).get(key) == state:
             return

@@ -18,17 +18,15 @@ from nanobot.channels.terminal.mentions import MentionError, carry
 from nanobot.channels.terminal.person import NAME, at, with_place, words
 from nanobot.channels.terminal.prompt import Interrupted, LineCompleter, Pressed, PromptLine
 from nanobot.errors import NanobotError
-from nanobot.i18n import Language, say
+from nanobot.i18n import Language, answers, say
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress, Quote
 from nanobot.ports import Publish
 
 _PREVIEW_LINES = 6
-_LEAVING = ("exit", "quit", "/exit", "/quit", "退出")
 _COMMANDS = ("/", "／")
 _COPY = ("/copy", "／copy")
 _OUTPUT = ("/output", "／output")
 _MOST_OUTPUTS = 5  # of commands that go along with the next message; of more, the oldest do not
-_HELP = ("help", "?", "？", "帮助")
 
 
 class Terminal:
@@ -168,7 +166,7 @@ class Terminal:
                     return None
                 line, warned = await self._interrupted(str(pressed), publish), True
             else:
-                return None if text.strip().casefold() in _LEAVING else text
+                return None if text.strip().casefold().removeprefix("/") in answers("leave") else text
 
     async def _pressed(self, pressed: Pressed, publish: Publish) -> None:
         if pressed.key == "all":
@@ -228,7 +226,8 @@ class Terminal:
         if choice := self._dialogue.choose(text):
             question, value = choice
             return words(self._address, value, answers=question, here=self._machine.opened)
-        text = "/help" if text.strip().casefold() in _HELP else with_place(text, self._machine.folder)
+        asks_help = text.strip().casefold() in answers("help")
+        text = "/help" if asks_help else with_place(text, self._machine.folder)
         if text.lstrip().startswith(_COMMANDS):
             self._dialogue.heard(text)
             self._model = "" if text.startswith("/model ") else self._model
