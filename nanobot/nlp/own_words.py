@@ -1,73 +1,62 @@
-"""True if a text is what somebody said: in their words, and not turned around."""
+"""Comparison of statements: whether somebody said what a text says, in their words and not turned around.
+
+A text is taken apart into sentences and clauses, with the words that turn a clause around or limit it. The words of
+each language stand in languages/<code>/clauses.toml.
+"""
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from itertools import islice
+from typing import Literal, get_args
 
-from nanobot.nlp.clauses import TURNS, WAYS, Clause, Mark, Sentence, compared, sentences
-from nanobot.nlp.words import content_words
+from nanobot.languages import alternatives, tables
+from nanobot.nlp.words import content_words, is_stop, stem
 
-_WHO = re.compile(r"\b(?:the )?(?:user|owner|member|group)(?:'s|s)?\b|用户|群里|主人", re.IGNORECASE)
+Mark = Literal[
+    "not",
+    "stop",
+    "without",
+    "forbid",
+    "only",
+    "if",
+    "when",
+    "unless",
+    "dislike",
+    "less",
+    "hedge",
+    "past",
+    "report",
+    "question",
+]
+
+_WIDE: frozenset[Mark] = frozenset({"if", "when", "unless", "report", "question"})
+"""Marks of one clause that count for the whole sentence."""
+
+_LIMITS: frozenset[Mark] = frozenset({"when", "hedge"})
+_TOLD: frozenset[Mark] = frozenset({"report", "question"})
+
+_NEAR = 3
+"""Words behind "before" and the like that may be what it is about."""
+
+_ENOUGH = 1 / 2
+_MOST_RUNS = 50
+_SHARED_PAIRS = 2 / 3
+
+_TOKEN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_TO = re.compile(r"\s+to\b")
 _BULLET = re.compile(r"^\s*(?:[-*+•·>#]+\s+|\d{1,2}[.)]\s+|\[[ x]\]\s+)*")
 _DAY = re.compile(r"[(（\[]\d{4}-\d{2}-\d{2}[)）\]][.。]?\s*$|^\s*\d{4}-\d{2}-\d{2}[:：,]?\s+")
-_TITLE_WORDS = re.compile(
-    r"(?:\W|the|of|my|and|user|s|memory|preferences|facts|people|family|friends|work|home|health|food|hobbies|interests"
-    r"|plans|projects|notes|remembered|about|me|background|contact|routines|language|style"
-    r"|记忆|记住的事|喜好|偏好|事实|家人|朋友|工作|健康|饮食|爱好|计划|项目|关于我|用户)+",
-    re.IGNORECASE,
-)
-_BOT = r"(?:you|(?:the )?(?:bot|assistant)|nanobot)"
-_FRAME = re.compile(  # of a line: "The user ", "The user wants the assistant to ", "The user's "
-    r"^(?:(?:the )?(?:user|owner|member)(?P<whose>['\u2019]s)?(?![\w'\u2019])(?! of\b) ?)?"
-    r"(?:(?:has )?(?:said|says|mentioned|told (?:you|us|me)|noted|stated)(?: that)? "
-    rf"|(?:wants?|asked|asks|expects|tells|told|would like) (?:(?P<bot>{_BOT}) )?to (?:be )?"
-    r"|(?:wants?|asked|asks) (?:for|that) )?[\s,，:：]*",
-    re.IGNORECASE,
-)
-_CHINESE_FRAME = re.compile(
-    r"^(?:用户|主人)(?P<whose>的)?(?:说过?|要求|希望|想要|提到|让)?(?P<bot>你|助手|机器人)?[\s,，:：]*"
-)
-_DUTY = re.compile(rf"\b{_BOT} (?:should|must|shall|has to|is to)\b", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"\w+")
-_USER = re.compile(
-    r"(?<!\bis )(?<!\bas )(?<!\bare )(?<!\bbe )\bthe user(?P<whose>['\u2019]s)?\b|用户(?P<whose_zh>的)?", re.IGNORECASE
-)
 _PIECE = re.compile(r"[^\s\"“”「」（）()，。、；：！？\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _NUMBER = re.compile(r"\d+")
 _SPECIAL = frozenset("/\\@_$=~|<>{}#^%")
 _CODE = re.compile(r"`([^`\n]+)`")
 _SIGNS = frozenset({"So", "Cf", "Co", "Cn"})
-_OPPOSITES = {"on": "off", "in": "out", "into": "out", "up": "down", "an": "aus", "auf": "zu", "with": "without"}
-_ASIDE = frozenset(
-    {
-        *map(
-            compared, ("quite", "just", "still", "often", "always", "usually", "gern", "immer", "siempre", "toujours")
-        ),
-        *map(compared, ("please", "kindly", "bitte", "now")),
-        *"也总都一直经常每天特别最真挺更",
-    }
-)
-"""Words that may stand between the speaker and what they say of themself."""
-
-_CONTRARY = {
-    compared(one) or one: compared(other) or other
-    for pair in (
-        "before after", "more less", "more fewer", "allow forbid", "first last", "left right", "early late",
-        "open close", "increase decrease", "start stop", "love hate", "like dislike", "best worst", "hot cold",
-        "always never", "前 后", "左 右", "多 少", "早 晚", "开 关",
-    )
-    for one, other in (pair.split(), pair.split()[::-1])
-}  # fmt: skip
-_WITHOUT = frozenset({"without", "ohne", "sin", "sans", "senza", "sem"})
-_LIMITS: frozenset[Mark] = frozenset({"when", "hedge"})
-_TOLD: frozenset[Mark] = frozenset({"report", "question"})
-_ENOUGH = 1 / 2
-_MOST_RUNS = 50
-_SHARED_PAIRS = 2 / 3
 
 
 def is_said(text: str, said: str) -> bool:
@@ -93,7 +82,7 @@ def speaks_for(said: str, text: str, names: Collection[str] = ()) -> bool:
 
 def is_plain_title(text: str) -> bool:
     """True if a heading only names a kind of facts, in one of the usual words."""
-    return _TITLE_WORDS.fullmatch(text) is not None
+    return _vocabulary().title.fullmatch(text) is not None
 
 
 def support(text: str, said: str) -> float:
@@ -104,7 +93,163 @@ def support(text: str, said: str) -> float:
 
 def without_who(text: str) -> str:
     """A text without whom it is about: nobody calls themselves "the user"."""
-    return _WHO.sub(" ", text)
+    return _vocabulary().who.sub(" ", text)
+
+
+# Sentences and clauses.
+
+
+@dataclass
+class Clause:
+    """Clause as far as it is compared.
+
+    words    its words that say something, stemmed, in their order; a character each where there are no blanks
+    pairs    neighbouring characters of such scripts
+    tokens   all of its words, in small letters
+    names    those that may be names, numbers, and "me" for the speaker, in their order
+    owned    who has what: "me" or a name, and the next word
+    near     of each word like "before" and "to" what words follow it
+    turns    each word like "before", and how many of the words stand before it
+    speaker  how many of the words stand before the last by which the speaker means themself
+    """
+
+    words: list[str] = field(default_factory=list)
+    marks: set[Mark] = field(default_factory=set)
+    pairs: set[str] = field(default_factory=set)
+    tokens: set[str] = field(default_factory=set)
+    names: list[str] = field(default_factory=list)
+    owned: set[tuple[str, str]] = field(default_factory=set)
+    near: dict[str, list[Sequence[str]]] = field(default_factory=dict)
+    turns: list[tuple[str, int]] = field(default_factory=list)
+    speaker: int = 0
+
+    @property
+    def sense(self) -> frozenset[Mark]:
+        """Marks that turn the clause around or limit it; to stop not doing something is to do it."""
+        denied: set[Mark] = {"not"} if ("not" in self.marks) != ("stop" in self.marks) else set()
+        return frozenset(self.marks - {"not", "stop"} | denied)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Its text as it stands there, and its clauses."""
+
+    raw: str
+    clauses: Sequence[Clause]
+    words: frozenset[str]
+
+
+def sentences(text: str) -> list[Sentence]:
+    """The sentences of a text; a line end ends one."""
+    return [sentence(part) for part in _vocabulary().sentence_end.split(text) if part.strip()]
+
+
+def sentence(text: str) -> Sentence:
+    """A text as one sentence."""
+    clauses = [_Reader(part).clause for part in _vocabulary().clause_end.split(text) if part.strip()] or [Clause()]
+    wide = {mark for clause in clauses for mark in clause.marks & _WIDE}
+    if _vocabulary().reported.search(text):
+        wide.add("report")
+    if _vocabulary().asks.search(text) and not _vocabulary().request.match(text):
+        wide.add("question")
+    for clause in clauses:
+        clause.marks |= wide
+    return Sentence(text, clauses, frozenset(word for clause in clauses for word in clause.words))
+
+
+def compared(token: str) -> str:
+    """A word in small letters as it is compared; "" for one that says nothing."""
+    letters = unicodedata.normalize("NFKD", token.partition("'")[0])
+    plain = "".join(char for char in letters if not unicodedata.combining(char))
+    word = stem(plain)
+    return "" if is_stop(word) and not plain.isdigit() else word
+
+
+class _Reader:
+    """Reads one clause from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self.clause = Clause()
+        self._known = _vocabulary()
+        self._waiting: list[list[str]] = []
+        self._owner = self._last = ""
+        for match in _TOKEN.finditer(text):
+            if _UNSPACED.search(match[0]):
+                self._take_unspaced(match[0])
+            else:
+                self._take(match[0], is_past=bool(_TO.match(text, match.end())))
+
+    def _take(self, token: str, *, is_past: bool) -> None:
+        low = token.lower().replace("\u2019", "'")
+        clause, mark = self.clause, _mark_of(low)
+        clause.tokens.add(low)
+        clause.marks |= {mark} if mark else set()
+        if low in self._known.reports and self._last not in self._known.speaker:
+            clause.marks.add("report")
+        if low == "used" and is_past:
+            clause.marks.add("past")
+        if low in self._known.speaker:
+            clause.speaker = len(clause.words)
+            clause.names.append("me")
+        word = "" if mark or low in self._known.speaker or low in self._known.owned else compared(low)
+        if word:
+            self._take_word(word, is_name=token[0].isupper() or token[0].isdigit())
+        if word or low in self._known.owned:
+            self._owner = "me" if low in self._known.owned else word if low.endswith("'s") else ""
+        if low in self._known.turns or low in self._known.ways:
+            self._take_turn(low)
+        self._last = low
+
+    def _take_word(self, word: str, *, is_name: bool) -> None:
+        self.clause.words.append(word)
+        for near in self._waiting:
+            near.append(word)
+        self._waiting = [near for near in self._waiting if len(near) < _NEAR]
+        if self._owner:
+            self.clause.owned.add((self._owner, word))
+        if is_name:
+            self.clause.names.append(word)
+
+    def _take_turn(self, low: str) -> None:
+        near: list[str] = []
+        self._waiting.append(near)
+        self.clause.near.setdefault(low, []).append(near)
+        if low in self._known.turns:
+            self.clause.turns.append((low, len(self.clause.words)))
+
+    def _take_unspaced(self, token: str) -> None:
+        rest, marks = _without_marks(token)
+        clause = self.clause
+        clause.marks |= marks
+        for char in rest:
+            if char in self._known.speaker_unspaced:
+                clause.speaker = len(clause.words)
+            elif not char.isspace() and char not in self._known.empty:
+                clause.words.append(char)
+        for run in self._known.joints.findall(rest):
+            clause.pairs.update(run[place : place + 2] for place in range(len(run) - 1))
+
+
+def _mark_of(word: str) -> Mark | None:
+    """Return the mark of a lower-case word, in a script with blanks."""
+    return "not" if word.endswith(_vocabulary().negative_endings) else _vocabulary().marks.get(word)
+
+
+def _without_marks(run: str) -> tuple[str, set[Mark]]:
+    """A run of characters that are written without blanks, with a blank for each of its marks, and the marks."""
+    marks: set[Mark] = set()
+
+    def found(match: re.Match[str]) -> str:
+        name = match.lastgroup or ""
+        if not name.startswith("m_"):
+            return match[0]
+        marks.update(mark for mark in _MARKS_IN_ORDER if name == f"m_{mark}")
+        return " "
+
+    return _vocabulary().unspaced.sub(found, run), marks
+
+
+# What a text claims, looked up in what was said.
 
 
 @dataclass(frozen=True)
@@ -175,12 +320,13 @@ def _claims(line: str, names: frozenset[str] = frozenset()) -> list[_Claim]:
     is_empty = not any(char.isalnum() or unicodedata.category(char) in _SIGNS for char in text)
     if is_empty or (line.lstrip().startswith("#") and is_plain_title(text)):
         return []
-    frame = _CHINESE_FRAME.match(text) or _FRAME.match(text)
+    frame = next((found for form in _vocabulary().frames if (found := form.match(text)) and found[0]), None)
     is_whose = bool(frame and frame["whose"])
-    is_of_speaker = bool(frame and frame[0]) and not is_whose and not (frame and frame["bot"])
-    text = _DUTY.sub(" ", text[frame.end() :] if frame else text)
+    is_of_speaker = bool(frame) and not is_whose and not (frame and frame["bot"])
+    text = _vocabulary().duty.sub(" ", text[frame.end() :] if frame else text)
     body = f"{'my ' if is_whose else ''}{text.strip()}"
-    body = _USER.sub(lambda match: " my " if match["whose"] or match["whose_zh"] else " me ", body)
+    for user in _vocabulary().users:
+        body = user.sub(lambda match: " my " if match["whose"] else " me ", body)
     return [_claim(one, is_of_speaker=is_of_speaker and not place) for place, one in enumerate(sentences(body))]
 
 
@@ -223,7 +369,7 @@ def _speaks_for(window: Sequence[Sentence], claim: _Claim, words: frozenset[str]
 def _is_turned(claim: Clause, clauses: Sequence[Clause], there: frozenset[str]) -> bool:
     """True if the clauses that have most of the words of this one say it otherwise."""
     words = frozenset(claim.words)
-    if any(one in words and other in there and one not in there for one, other in _CONTRARY.items()):
+    if any(one in words and other in there and one not in there for one, other in _vocabulary().contraries.items()):
         return True
     most = max((len(words.intersection(clause.words)) for clause in clauses), default=0)
     alike = [clause for clause in clauses if most and len(words.intersection(clause.words)) == most]
@@ -236,7 +382,9 @@ def _is_turned(claim: Clause, clauses: Sequence[Clause], there: frozenset[str]) 
 def _gist(clause: Clause, words: frozenset[str]) -> frozenset[Mark]:
     """Return the marks that turn these words around, not those that merely limit them; tea without sugar is tea."""
     places = [place for place, word in enumerate(clause.words) if word in words]
-    behind = any(place >= turn for name, turn in clause.turns if name in _WITHOUT for place in places)
+    behind = any(
+        place >= turn for name, turn in clause.turns if _vocabulary().marks.get(name) == "without" for place in places
+    )
     return clause.sense - _LIMITS - (frozenset() if behind else frozenset[Mark]({"without"}))
 
 
@@ -290,7 +438,9 @@ def _is_same_way(claim: Clause, run: Sequence[Clause]) -> bool:
     if not all(any(pair in clause.owned for clause in run) for pair in claim.owned):
         return False
     tokens = {token for clause in run for token in clause.tokens}
-    if any(one in claim.tokens and other in tokens and one not in tokens for one, other in _OPPOSITES.items()):
+    if any(
+        one in claim.tokens and other in tokens and one not in tokens for one, other in _vocabulary().opposites.items()
+    ):
         return False
     return all(_is_followed_alike(turn, places, run) for turn, places in claim.near.items())
 
@@ -298,7 +448,7 @@ def _is_same_way(claim: Clause, run: Sequence[Clause]) -> bool:
 def _is_followed_alike(turn: str, places: Sequence[Sequence[str]], run: Sequence[Clause]) -> bool:
     there = [near for clause in run for near in clause.near.get(turn, ())]
     if not there:
-        return turn in WAYS - TURNS
+        return turn in _vocabulary().ways - _vocabulary().turns
     return all(any(place[0] in near for near in there) for place in places if place)
 
 
@@ -308,7 +458,7 @@ def _is_of_speaker(words: frozenset[str], run: Sequence[Clause]) -> bool:
     for word in clause.words[clause.speaker :]:
         if word in words:
             return True
-        if word not in _ASIDE and not word.endswith("li"):
+        if word not in _vocabulary().aside and not word.endswith("li"):
             return False
     return True
 
@@ -326,3 +476,108 @@ def _literals(text: str) -> Iterator[str]:
 def _holds(raw: str, code: str) -> bool:
     """True if a command stands there, and not only the beginning of another."""
     return re.search(rf"(?<![\w/.-]){re.escape(code.strip())}(?![\w/-]|\.\w)", raw) is not None
+
+
+# The words of the languages.
+
+
+@dataclass(frozen=True, slots=True)
+class _Vocabulary:
+    """The words of all languages together, as en/clauses.toml describes them."""
+
+    sentence_end: re.Pattern[str]
+    clause_end: re.Pattern[str]
+    marks: Mapping[str, Mark]
+    negative_endings: tuple[str, ...]
+    unspaced: re.Pattern[str]
+    request: re.Pattern[str]
+    asks: re.Pattern[str]
+    reported: re.Pattern[str]
+    speaker: frozenset[str]
+    speaker_unspaced: str
+    owned: frozenset[str]
+    reports: frozenset[str]
+    turns: frozenset[str]
+    ways: frozenset[str]
+    empty: str
+    joints: re.Pattern[str]
+    opposites: Mapping[str, str]
+    contraries: Mapping[str, str]
+    aside: frozenset[str]
+    frames: Sequence[re.Pattern[str]]
+    duty: re.Pattern[str]
+    users: Sequence[re.Pattern[str]]
+    who: re.Pattern[str]
+    title: re.Pattern[str]
+
+
+@cache
+def _vocabulary() -> _Vocabulary:
+    """Read and compile the words of all languages, when the first texts are compared."""
+    no_end = "".join(rf"(?<!\b{re.escape(word)})" for word in _words("abbreviations"))
+    looks = [
+        each["unspaced"]["none"].replace("\n", "") for each in tables("clauses") if "none" in each.get("unspaced", {})
+    ]
+    aside = {compared(word) for word in _words("aside")} | set(_characters("aside_unspaced"))
+    pairs = [pair.split() for each in tables("clauses") for pair in each.get("contraries", ())]
+    return _Vocabulary(
+        sentence_end=re.compile(rf"(?<=[.!?…]){no_end}\s+|(?<=[。！？；])|\n+"),
+        clause_end=re.compile(
+            r"[;；:：()（）\u2014\u2013\"“”「」]"
+            rf"|[,，、](?!\s*(?:{alternatives('clauses', 'continues')})\b)"
+            rf"|\b(?:{'|'.join(_words('breaks'))})\b|(?:{alternatives('clauses', 'breaks_unspaced')})"
+            rf"|\b(?:{'|'.join(_words('conjunctions'))})\s+(?=(?:{alternatives('clauses', 'subjects')})\b)",
+            re.IGNORECASE,
+        ),
+        marks={word: mark for mark in get_args(Mark) for word in _marked(mark)},
+        negative_endings=tuple(end for each in tables("clauses") for end in each.get("negative_endings", ())),
+        unspaced=re.compile("|".join([*looks, *(f"(?P<m_{mark}>{form})" for mark, form in _unspaced_marks())])),
+        request=re.compile(rf"\W*(?:{alternatives('clauses', 'request')})", re.IGNORECASE),
+        asks=re.compile(rf"(?:[?？]|[{_characters('particles')}])[\s\"'”)）]*$"),
+        reported=re.compile(alternatives("clauses", "reported")),
+        speaker=_words("speaker"),
+        speaker_unspaced=_characters("speaker_unspaced"),
+        owned=_words("owned"),
+        reports=_words("reports"),
+        turns=_words("turns"),
+        ways=_words("ways"),
+        empty=_characters("empty"),
+        joints=re.compile(rf"[^\s{_characters('joints')}]+"),
+        opposites=dict(pair.split() for each in tables("clauses") for pair in each.get("opposites", ())),
+        contraries={
+            compared(one) or one: compared(other) or other for pair in pairs for one, other in (pair, pair[::-1])
+        },
+        aside=frozenset(aside),
+        frames=[
+            re.compile(each["frame"].replace("\n", ""), re.IGNORECASE) for each in tables("clauses") if "frame" in each
+        ],
+        duty=re.compile(alternatives("clauses", "duty"), re.IGNORECASE),
+        users=[re.compile(each["user"], re.IGNORECASE) for each in tables("clauses") if "user" in each],
+        who=re.compile(alternatives("clauses", "who"), re.IGNORECASE),
+        title=re.compile(rf"(?:\W|{alternatives('clauses', 'title')})+", re.IGNORECASE),
+    )
+
+
+def _words(key: str) -> frozenset[str]:
+    return frozenset(word for each in tables("clauses") for word in each.get(key, "").split())
+
+
+def _characters(key: str) -> str:
+    return "".join(each.get(key, "") for each in tables("clauses"))
+
+
+def _marked(mark: Mark) -> Iterable[str]:
+    return [word for each in tables("clauses") for word in each.get("marks", {}).get(mark, "").split()]
+
+
+def _unspaced_marks() -> Iterator[tuple[Mark, str]]:
+    """Yield the expressions of each mark; the first that matches counts."""
+    for mark in _MARKS_IN_ORDER:
+        forms = [each["unspaced"][mark] for each in tables("clauses") if mark in each.get("unspaced", {})]
+        if forms:
+            yield mark, "|".join(forms)
+
+
+_MARKS_IN_ORDER: Sequence[Mark] = (
+    "forbid", "dislike", "unless", "without", "less", "hedge", "past", "stop", "if", "when", "only", "not"
+)  # fmt: skip
