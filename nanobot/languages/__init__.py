@@ -4,6 +4,7 @@ A language that has sentences.toml is one that the bot speaks. Of the other file
 they are read when they are first needed. Adding a language is adding a folder.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 _FOLDER = Path(__file__).parent
+_PART = re.compile(r"\{([a-zA-Z]+)\}")
 
 
 @cache
@@ -34,3 +36,10 @@ def tables(subject: str) -> Sequence[Mapping[str, Any]]:
 def alternatives(subject: str, key: str) -> str:
     """Join what the languages have under a key of a subject to one expression; it matches nothing if none has any."""
     return "|".join(each[key].replace("\n", "") for each in tables(subject) if key in each) or "(?!)"
+
+
+def compile_form(form: str, parts: Mapping[str, str]) -> re.Pattern[str]:
+    """Compile a form with its parts in their places, and any white space for a blank."""
+    while (filled := _PART.sub(lambda part: f"(?:{parts[part[1]]})", form)) != form:
+        form = filled
+    return re.compile(form.replace("\n", "").replace(" ", r"(?:\s+)"), re.IGNORECASE)

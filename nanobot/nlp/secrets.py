@@ -1,6 +1,7 @@
 """Secrets in texts: found by the forms that their issuers give them and by the words around them, and taken out.
 
-The expressions stand in patterns/secrets.toml, each with examples.
+The forms of issuers stand in secrets.toml, what people say around a secret in languages/<code>/secrets.toml, each with
+examples.
 """
 
 import re
@@ -8,9 +9,10 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any, Literal
 
+from nanobot.languages import tables
 from nanobot.text import cleaned, narrow
 
 SecretKind = Literal["private_key", "key", "token", "password"]
@@ -304,17 +306,17 @@ class _Rules:
 @cache
 def _rules() -> _Rules:
     """Read the expressions at their first use: most commands need none."""
-    told = tomllib.loads((resources.files("nanobot.nlp") / "patterns" / "secrets.toml").read_text(encoding="utf-8"))
+    told = tomllib.loads((Path(__file__).parent / "secrets.toml").read_text(encoding="utf-8"))
     issued = [
         (kind, re.compile("|".join(rf"(?<![\w-])(?:{form})" for form in forms), re.VERBOSE | re.ASCII))
         for kind, forms in _by_kind(told["issued"]).items()
     ]
-    any_is = "|".join(language["is"] for language in told["words"].values())
+    any_is = "|".join(language["is"] for language in tables("secrets"))
     prose = [_Rule(each["kind"], each["hints"], _filled(each["form"]), _TESTS[each["test"]]) for each in told["direct"]]
     for each in told["named"]:
         form = _called(each["names"], any_is, f"(?P<value>{each['value']})")
         prose.append(_Rule(each["kind"], each["hints"], form, _TESTS[each["test"]]))
-    for language in told["words"].values():
+    for language in tables("secrets"):
         prose += _of_language(language)
     return _Rules(issued, prose)
 

@@ -1,65 +1,21 @@
 """Wishes to remember or to forget something, in the words that people use."""
 
 import re
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import Any
+
+from nanobot.languages import alternatives, compile_form, languages_with, table, tables
 
 MOST = 1000
 """Characters. In a longer message such words are more likely part of what somebody else wrote."""
 
-_HELLO = r"(?:(?:hey|hi|hello|ok|okay|so|and|also|oh|well|now|then|nanobot)[,:!.]?\s+)*"
-_ASKING = r"(?P<asking>(?:can|could|would|will)\s+you\s+)?"
-_WANTING = r"(?:i\s+(?:want|need|would like)\s+you\s+to\s+|i['’]d\s+like\s+you\s+to\s+|you\s+(?:should|must)\s+)?"
-_VERB = (
-    r"(?:remember(?:\s+(?:this|the following))?(?:\s+for\s+(?:me|later))?"
-    r"|(?:do\s+not|don['’]?t|never)\s+(?:ever\s+)?forget(?:\s+this)?"
-    r"|make\s+a\s+note|take\s+a\s+note|keep\s+in\s+mind|bear\s+in\s+mind"
-    r"|(?:save|add|put|write)\s+(?:this\s+)?(?:to|in|into)\s+(?:your\s+)?memory)"
-)
-_I_SAY = (  # "remember my birthday" tells nothing, "remember my birthday is in May" does
-    r"(?:i|i['’]m|i['’]ve|i['’]d|i['’]ll|we|we['’]re|we['’]ve)\s"
-    r"|(?:my|our|the)\s[^.!?\n]*(?:['’]s\s|\b(?:is|are|was|were|has|have|had|will|can|can['’]t|does|doesn['’]t|likes?|loves?"
-    r"|hates?|lives?|works?|needs?|wants?|prefers?|goes|comes|starts?|ends?|means?)\b)"
-)
-_SHOWN = r"(?:time|times|day|night|one|moment|summer|trip|guy|man|woman|movie|film|song|book|place|party)\s"
-_ENGLISH = re.compile(
-    rf"{_HELLO}{_ASKING}(?:please[,:]?\s+)?{_WANTING}(?:please\s+)?(?:always\s+|just\s+|also\s+)?{_VERB}(?:,?\s+please)?"
-    rf"(?:\s*[:：]\s*|\s+[-–—]+\s+|,?\s+that(?:\s*[:,])?\s+(?!{_SHOWN})|,?\s+(?={_I_SAY}))"
-    r"(?P<fact>\S.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_CHINESE = re.compile(
-    r"(?:(?:你好|您好|嗨|早上好|晚上好|好的?|嗯|哦|对了|那|还有|另外)[，,。！!\s]*)*"
-    r"(?P<asking>(?:你?(?:能不能|可不可以|可以|能)|麻[烦煩]你?)?(?:[请請]你?|[帮幫]我|[帮幫]忙|替我|[给給]我))*"
-    r"(?:你(?:要|得|一定要)?|一定要?|千[万萬]要?|[务務]必|要)?"
-    r"(?:(?P<sure>[记記](?:住|下[来來]?|一下|[个個]事|[个個][笔筆][记記])|[记記][录錄](?:一下|下[来來]))|[记記][得着著]|[别別]忘了?|不要忘[记記]?了?)"
-    r"(?:一下|[这這](?:[个個]|件事|一[点點]))?(?P<mark>[：:，,。！!\s]*)(?P<fact>\S.*)",
-    re.DOTALL,
-)
-_TAG = re.compile(  # ", okay?"
-    r"[\s,，]*(?:\b(?:please|thanks|thank you|okay|ok|alright|will you|would you)"
-    r"|好吗|好嗎|好不好|可以吗|行吗|谢谢|謝謝)[.!?。！？]*$",
-    re.IGNORECASE,
-)
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|(?<![:：\n])\n+")
-_IS_QUESTION = re.compile(r"[?？]\s*$|[吗嗎呢]\s*[。.!！]?\s*$|什[么麼]\s*$")
-_NOTHING = re.compile(
-    r"(?:this|that|it|me|us|everything|all of (?:this|that|it)|i (?:said|told you)\b.*"
-    r"|[这這][个個些]?|我|它|我[刚剛]?[才剛]?[说說]的.{0,3})?[.!。！…\s]*",
-    re.IGNORECASE,
-)
 MOST_TO_FORGET = 120
 """Characters of an order to forget: in longer ones more is meant than what is named."""
 
 _UNSPACED = re.compile("[\u3400-\u9fff]")
-_PART = re.compile(r"\{([a-zA-Z]+)\}")
 _END = re.compile(r"(?:[吗嗎]?[?？]|[.!。！…])*$")
-_NO_OBJECT = re.compile(r"[了过過的不得]")
-_TELLS = re.compile(r"我(?!们?[吗嗎])|咱|[^，。]*(?:是|叫|喜[欢歡]|[讨討][厌厭]|[过過]敏)")
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|(?<![:：\n])\n+")
 
 
 def remember_request(text: str) -> str | None:
@@ -78,14 +34,15 @@ def forget_request(text: str) -> str | None:
     """Return the subject of an order to forget something; None for any other message.
 
     "Forget it" and "don't forget …" are no such orders, nor is what somebody has forgotten themselves. The forms stand
-    in patterns/forget.toml.
+    in languages/<code>/forget.toml.
     """
-    said = _TAG.sub("", text.strip()).strip()
+    said = _without_tag(text.strip()).strip()
     if not said or len(said) > MOST_TO_FORGET or "\n" in said:
         return None
     folded = said.lower()
-    languages = [name for name, language in _orders().items() if any(hint in folded for hint in language["hints"])]
-    return next((what for name in languages if (what := _Orders.of(name).what(said))), None)
+    hints = {code: table(code, "forget")["hints"] for code in languages_with("forget")}
+    codes = [code for code, words in hints.items() if any(word in folded for word in words)]
+    return next((what for code in codes if (what := _Orders.of(code).what(said))), None)
 
 
 def without_whose(words: str) -> str:
@@ -95,7 +52,7 @@ def without_whose(words: str) -> str:
 
 @cache
 def _whose() -> re.Pattern[str]:
-    every = [language["whose"] for language in _orders().values()]
+    every = [language["whose"] for language in tables("forget")]
     spaced = "|".join(f"(?:{words})" for words in every if not _UNSPACED.search(words))
     unspaced = "|".join(f"(?:{words})" for words in every if _UNSPACED.search(words))
     return re.compile(rf"^(?:(?:{spaced})\s+|(?:{unspaced})(?=\S\S))(?=\S)", re.IGNORECASE)
@@ -113,16 +70,16 @@ class _Orders:
     @staticmethod
     @cache
     def of(language: str) -> "_Orders":
-        told = _orders()[language]
+        told = table(language, "forget")
         forms = (f"{told['before']}(?:{each['form']}){told['after']}" for each in told["forms"])
         parts = told["parts"]
         return _Orders(
-            [_in_full(form, parts) for form in forms],
-            *(_in_full(told[name], parts) for name in ("asking", "never", "nothing")),
+            [compile_form(form, parts) for form in forms],
+            *(compile_form(told[name], parts) for name in ("asking", "never", "nothing")),
         )
 
     def what(self, said: str) -> str | None:
-        if _IS_QUESTION.search(said) and not self.asking.search(said):
+        if _is_question(said) and not self.asking.search(said):
             return None
         order = _END.sub("", said)
         for form in self.forms:
@@ -134,49 +91,81 @@ class _Orders:
         return None
 
 
-@cache
-def _orders() -> Mapping[str, Any]:
-    """Read the forms of all languages, by name."""
-    data = (resources.files("nanobot.nlp") / "patterns" / "forget.toml").read_text(encoding="utf-8")
-    return tomllib.loads(data)
+@dataclass(frozen=True, slots=True)
+class _Wishes:
+    """The wishes to remember of one language; `tells` and `no_object` where it has no word for "that"."""
 
+    form: re.Pattern[str]
+    tells: re.Pattern[str] | None
+    no_object: re.Pattern[str] | None
 
-def _in_full(form: str, parts: Mapping[str, str]) -> re.Pattern[str]:
-    """Put the parts into their places, and any white space for a blank."""
-    while (filled := _PART.sub(lambda part: f"(?:{parts[part[1]]})", form)) != form:
-        form = filled
-    return re.compile(form.replace("\n", "").replace(" ", r"\s+"), re.IGNORECASE)
+    @staticmethod
+    @cache
+    def of(language: str) -> "_Wishes":
+        told = table(language, "remember")
+        tells, no_object = (re.compile(told[key]) if key in told else None for key in ("tells", "no_object"))
+        return _Wishes(compile_form(told["form"], told["parts"]), tells, no_object)
+
+    def is_told(self, match: re.Match[str]) -> bool:
+        """Return True if what follows the wish reads as something told."""
+        if self.tells is None or self.no_object is None:
+            return True
+        if any(mark in match["mark"] for mark in ":：") or (match["sure"] and match["mark"]):
+            return True
+        if match["sure"]:
+            return not self.no_object.match(match["fact"])
+        return bool(self.tells.match(match["fact"]))
 
 
 def _wished(sentences: list[str]) -> str | None:
-    """The fact in a wish that the first of these sentences begins."""
-    match = _ENGLISH.fullmatch(_TAG.sub("", sentences[0])) or _CHINESE.fullmatch(_TAG.sub("", sentences[0]))
-    if match is None:
+    """Return the fact in a wish that the first of these sentences begins."""
+    said = _without_tag(sentences[0])
+    every = (_Wishes.of(language) for language in languages_with("remember"))
+    found = next(((wishes, match) for wishes in every if (match := wishes.form.fullmatch(said))), None)
+    if found is None:
         return None
+    wishes, match = found
     first = match["fact"]
-    if _IS_QUESTION.search(first):
+    if _is_question(first):
         if not match["asking"]:
             return None
-        first = re.sub(r"[吗嗎]?\s*[?？]+\s*$", "", first)
-    if _NOTHING.fullmatch(first) or not _is_told(match):
+        first = _asking_end().sub("", first)
+    if _nothing().fullmatch(first) or not wishes.is_told(match):
         return None
     return " ".join([first.strip(), *_statements(sentences[1:])])
 
 
 def _statements(sentences: list[str]) -> Iterator[str]:
-    """The sentences up to the first that asks something."""
+    """Yield the sentences up to the first that asks something."""
     for sentence in sentences:
-        if _IS_QUESTION.search(sentence):
+        if _is_question(sentence):
             return
-        yield _TAG.sub("", sentence).strip()
+        yield _without_tag(sentence).strip()
 
 
-def _is_told(match: re.Match[str]) -> bool:
-    """Chinese leaves out what English says with "that": what follows must read as something told."""
-    if match.re is _ENGLISH:
-        return True
-    if any(mark in match["mark"] for mark in ":：") or (match["sure"] and match["mark"]):
-        return True
-    if match["sure"]:
-        return not _NO_OBJECT.match(match["fact"])
-    return bool(_TELLS.match(match["fact"]))
+def _without_tag(text: str) -> str:
+    return _tag().sub("", text)
+
+
+def _is_question(text: str) -> bool:
+    return _question().search(text) is not None
+
+
+@cache
+def _tag() -> re.Pattern[str]:
+    return re.compile(rf"[\s,，]*(?:{alternatives('remember', 'tag')})[.!?。！？]*$", re.IGNORECASE)
+
+
+@cache
+def _question() -> re.Pattern[str]:
+    return re.compile(rf"[?？]\s*$|{alternatives('remember', 'question')}")
+
+
+@cache
+def _asking_end() -> re.Pattern[str]:
+    return re.compile(rf"(?:{alternatives('remember', 'asks_with')})?\s*[?？]+\s*$")
+
+
+@cache
+def _nothing() -> re.Pattern[str]:
+    return re.compile(rf"(?:{alternatives('remember', 'nothing')})?[.!。！…\s]*", re.IGNORECASE)

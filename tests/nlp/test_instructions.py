@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from nanobot.nlp.instructions import compile_form, is_instruction
+from nanobot.languages import compile_form, languages_with, table
+from nanobot.nlp.instructions import is_instruction
 
 ROOT = Path(__file__).parent.parent.parent
 CORPORA = ROOT / "tests" / "nlp" / "corpora"
 PATTERNS = {
-    (path.stem, number): (pattern, language["parts"])
-    for path in sorted((ROOT / "nanobot/nlp/patterns/directives").glob("*.toml"))
-    for language in [tomllib.loads(path.read_text("utf-8"))]
-    for number, pattern in enumerate(language["patterns"])
+    (language, number): (pattern, table(language, "instructions")["parts"])
+    for language in languages_with("instructions")
+    for number, pattern in enumerate(table(language, "instructions")["patterns"])
 }
 
 
 def test_there_are_forms_of_instructions_in_six_languages() -> None:
-    assert {language for language, _ in PATTERNS} == {"chinese", "english", "french", "german", "italian", "spanish"}
+    assert {language for language, _ in PATTERNS} == {"de", "en", "es", "fr", "it", "zh"}
 
 
 @pytest.mark.parametrize(("language", "number"), PATTERNS)

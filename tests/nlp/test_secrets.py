@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from nanobot.languages import tables
 from nanobot.nlp.secrets import redact, refusal
 
 _ALPHABETS = {
@@ -21,15 +22,13 @@ _ALPHABETS = {
     "base58": "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
     "base64": string.ascii_letters + string.digits + "+/",
 }
-_RULES: dict[str, Any] = tomllib.loads(
-    (resources.files("nanobot.nlp") / "patterns" / "secrets.toml").read_text(encoding="utf-8")
-)
+_RULES: dict[str, Any] = tomllib.loads((resources.files("nanobot.nlp") / "secrets.toml").read_text(encoding="utf-8"))
 _EXAMPLES = [
     (example, rule["kind"])
     for table in ("issued", "named", "direct")
     for rule in _RULES[table]
     for example in rule["examples"]
-] + [(example, "password") for language in _RULES["words"].values() for example in language["examples"]]
+] + [(example, "password") for language in tables("secrets") for example in language["examples"]]
 
 
 def made(example: str) -> str:

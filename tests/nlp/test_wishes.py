@@ -1,14 +1,12 @@
 import json
-import tomllib
-from importlib import resources
 from pathlib import Path
 
 import pytest
 
 from nanobot.forgetting.request import ForgetRequest
+from nanobot.languages import tables
 from nanobot.nlp.wishes import MOST, forget_request, remember_request
 
-_FORMS = tomllib.loads((resources.files("nanobot.nlp") / "patterns" / "forget.toml").read_text(encoding="utf-8"))
 _CORPUS = json.loads((Path(__file__).parent / "corpora" / "forget.json").read_text(encoding="utf-8"))
 
 WISHES = {
@@ -180,14 +178,14 @@ def test_no_order_makes_the_reading_slow(piece: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "what"),
-    [example for language in _FORMS.values() for form in language["forms"] for example in form["examples"].items()],
+    [example for language in tables("forget") for form in language["forms"] for example in form["examples"].items()],
 )
 def test_each_form_of_an_order_finds_its_examples(text: str, what: str) -> None:
     assert forget_request(text) == what
 
 
 def test_each_form_has_examples() -> None:
-    assert all(form["examples"] for language in _FORMS.values() for form in language["forms"])
+    assert all(form["examples"] for language in tables("forget") for form in language["forms"])
 
 
 def test_orders_in_five_languages_are_understood_and_hardly_anything_else_is_taken_for_one() -> None:
