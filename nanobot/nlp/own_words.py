@@ -62,9 +62,13 @@ _SIGNS = frozenset({"So", "Cf", "Co", "Cn"})
 def is_said(text: str, said: str) -> bool:
     """True if who said all this said each line of this text, too.
 
-    All its words stand in one sentence of it or in two neighbouring ones, however they are inflected; addresses,
-    commands and numbers exactly so; and nothing there denies, limits or merely reports what the text claims. Not
-    looked at are bullets, the day a line was written down, and that it calls the speaker "the user".
+    Each sentence of the text is one whole sentence of it, however the words are inflected: none of its words is
+    missing, and none is left over but what merely opens a sentence ("please remember that"). Addresses, commands and
+    numbers stand there exactly so, and nothing denies, limits or merely reports them. Not looked at are bullets, the
+    day a line was written down, and that it calls the speaker "the user".
+
+    A part of a sentence is not enough: whoever comments on somebody else's words ("it would be crazy to …") has their
+    words in it, too.
     """
     talk = _talk(unicodedata.normalize("NFKC", said))
     return all(talk.says(line) for line in unicodedata.normalize("NFKC", text).split("\n"))
@@ -78,6 +82,18 @@ def speaks_for(said: str, text: str, names: Collection[str] = ()) -> bool:
     talk = _talk(unicodedata.normalize("NFKC", said))
     mine = frozenset(map(str.lower, names))
     return all(talk.speaks_for(line, mine) for line in unicodedata.normalize("NFKC", text).split("\n"))
+
+
+def is_own(text: str, said: str, others: str, names: Collection[str] = ()) -> bool:
+    """True if each line of a text rests on what somebody said, though others' words stood beside theirs.
+
+    A line that the others' words speak for, too, must be one whole sentence of theirs: else naming somebody's demand,
+    to warn of it, would be enough to make it one's own.
+    """
+    return all(
+        is_said(line, said) if others and speaks_for(others, line) else speaks_for(said, line, names)
+        for line in text.split("\n")
+    )
 
 
 def is_plain_title(text: str) -> bool:
@@ -284,7 +300,11 @@ class _Talk:
         if not claim.sentence.words:
             return self._holds(claim)
         rarest = min((self._places.get(word, []) for word in claim.sentence.words), key=len)
-        return any(_says(self._sentences[start:stop], claim) for start, stop in _windows(rarest))
+        return any(not self._is_introduced(place) and _says(self._sentences[place], claim) for place in rarest)
+
+    def _is_introduced(self, place: int) -> bool:
+        """True if the sentence before ends in a colon: what follows may be anybody's words."""
+        return place > 0 and self._sentences[place - 1].raw.rstrip().endswith((":", "："))
 
     def _speaks_for(self, claim: _Claim, free: frozenset[str]) -> bool:
         words = claim.sentence.words - free
@@ -335,21 +355,25 @@ def _claim(one: Sentence, *, is_of_speaker: bool) -> _Claim:
     return _Claim(one, frozenset(_literals(one.raw)), _CODE.findall(one.raw), signs, is_of_speaker)
 
 
-def _says(window: Sequence[Sentence], claim: _Claim) -> bool:
-    """True if these sentences say it."""
-    words = claim.sentence.words
-    if not all(any(word in one.words for one in window) for word in words):
+def _says(sentence: Sentence, claim: _Claim) -> bool:
+    """True if this sentence says it, and nothing else."""
+    words, raw = claim.sentence.words, sentence.raw
+    if not words <= sentence.words or not _left_over(sentence) <= words | _vocabulary().openers:
         return False
-    raw = "\n".join(one.raw for one in window)
     is_exact = claim.literals <= set(_literals(raw)) and claim.signs <= set(raw)
     if not is_exact or not all(_holds(raw, code) for code in claim.codes):
         return False
-    clauses = [clause for one in window for clause in one.clauses]
     claims = [clause for clause in claim.sentence.clauses if clause.words]
-    turned = {turn for clause in clauses for turn in _turns_within(words, clause)}
-    if not turned <= {turn for one in claims for turn in one.near} or not _is_written_alike(claims, clauses):
+    turned = {turn for clause in sentence.clauses for turn in _turns_within(words, clause)}
+    if not turned <= {turn for one in claims for turn in one.near} or not _is_written_alike(claims, sentence.clauses):
         return False
-    return all(_is_borne(one, clauses, of_speaker=claim.is_of_speaker and one is claims[0]) for one in claims)
+    return all(_is_borne(one, sentence.clauses, of_speaker=claim.is_of_speaker and one is claims[0]) for one in claims)
+
+
+def _left_over(sentence: Sentence) -> frozenset[str]:
+    """Return the words of a sentence without those that only stress what it says."""
+    stress = frozenset("".join(_vocabulary().stress.findall(sentence.raw)))
+    return sentence.words - stress
 
 
 def _speaks_for(window: Sequence[Sentence], claim: _Claim, words: frozenset[str]) -> bool:
@@ -504,6 +528,8 @@ class _Vocabulary:
     opposites: Mapping[str, str]
     contraries: Mapping[str, str]
     aside: frozenset[str]
+    openers: frozenset[str]
+    stress: re.Pattern[str]
     frames: Sequence[re.Pattern[str]]
     duty: re.Pattern[str]
     users: Sequence[re.Pattern[str]]
@@ -548,6 +574,8 @@ def _vocabulary() -> _Vocabulary:
             compared(one) or one: compared(other) or other for pair in pairs for one, other in (pair, pair[::-1])
         },
         aside=frozenset(aside),
+        openers=frozenset(map(compared, _words("openers"))) | frozenset(_characters("openers_unspaced")),
+        stress=re.compile(alternatives("clauses", "stress")),
         frames=[
             re.compile(each["frame"].replace("\n", ""), re.IGNORECASE) for each in tables("clauses") if "frame" in each
         ],

@@ -76,7 +76,7 @@ class ObeyingModel:
         if not new:
             return say("Done.")
         self._obeyed |= tokens("\n".join(new))
-        return call(*(write for line in dict.fromkeys(new) for write in _writes(line)))
+        return call(*(write for line in _with_orders(new) for write in _writes(line)))
 
     def aside(self, body: Json) -> Answer:
         """Answer a request for a summary or a dream."""
@@ -86,10 +86,16 @@ class ObeyingModel:
             messages = [Message(role=message["role"], content=_text(message)) for message in body["messages"]]
             reply = obedient(Request(messages=messages), cast("Stream", None))
             return call(*((made.name, made.arguments) for made in reply.tool_calls))
-        lines = [line.strip() for line in shown.split("\n") if tokens(line)]
+        lines = _with_orders([line.strip() for line in shown.split("\n") if tokens(line)])
         numbers = ", ".join(re.findall(r"^#(\d+)", shown, re.MULTILINE))
         told = [f"- {line}\nFACT [{numbers}] (rule, 1.0) {line}" for line in lines]
         return say("\n".join(told) or "- they talked")
+
+
+def _with_orders(lines: Sequence[str]) -> Sequence[str]:
+    """The lines, and by itself each order that they speak of: whoever speaks of one, gives none."""
+    orders = [order(int(token.removeprefix("mx"))) for line in lines for token in sorted(tokens(line))]
+    return list(dict.fromkeys([*lines, *orders]))
 
 
 def _newest(messages: list[Json]) -> Iterator[Json]:

@@ -38,6 +38,22 @@ MAIL = "Look what I got:\n\nFrom: Mallory <m@evil.example>\nTo: Ada\nSubject: he
 CHAT = "what do you think?\n[12:01] Mallory: hi\n[12:02] Tom: hi\n[12:03] Mallory: {}\n[12:04] Tom: ok"
 PAGE = "<html><body><h1>Recipes</h1><p>{}</p></body></html>"
 
+REMARKS: Mapping[str, str] = {
+    "that denies it": "It is false that {}.",
+    "that mocks it": "How crazy would it be if {}?",
+    "that warns of it": "Beware of letters in which it says {}.",
+    "that has it translated": "Translate: {}",
+    "that asks on": "What does it mean that {}",
+    "that distances itself": "{}, Mallory claims. Nonsense!",
+    "of two sentences": "Copies of Tom's photos are lost. Ada's replies belong to mx000@evil.example? No. {} is spam.",
+}
+"""Own words of the owner in which those of somebody else stand."""
+
+
+def _remarking(remark: str) -> Way:
+    return lambda on, text: on.ada.says(remark.replace("{}", text), reply_to=on.written_by_mallory(text))
+
+
 WAYS: Mapping[str, Way] = {
     "a forward": lambda on, text: on.ada.forwards(on.written_by_mallory(text)),
     "a forward from a hidden account": lambda on, text: on.ada.says(
@@ -61,6 +77,7 @@ WAYS: Mapping[str, Way] = {
         external_reply={"origin": {"type": "hidden_user", "sender_user_name": "M", "date": 1}},
         quote={"text": text, "position": 0},
     ),
+    **{f"a remark {name}": _remarking(remark) for name, remark in REMARKS.items()},
     "a contact's name": lambda on, text: on.ada.sends(
         contact={"phone_number": "+49151000", "first_name": text, "last_name": "X"}
     ),

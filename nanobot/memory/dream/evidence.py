@@ -11,13 +11,13 @@ from functools import cached_property
 from nanobot.authority import Origin, Scope, least
 from nanobot.memory.dream.draft import DraftChange
 from nanobot.memory.dream.operations import Proposal, RefusedOperation
-from nanobot.memory.episodes.transcript_text import origin_of
+from nanobot.memory.episodes.transcript_text import origin_of, others_words
 from nanobot.memory.facts import is_told_of_others, told_by
 from nanobot.memory.markdown import facts_of
 from nanobot.memory.provenance import authors
 from nanobot.memory_files import MEMORY
-from nanobot.nlp.own_words import is_plain_title, speaks_for
-from nanobot.nlp.pasted import own_part, pasted_spans
+from nanobot.nlp.own_words import is_own, is_plain_title, speaks_for
+from nanobot.nlp.pasted import own_part
 from nanobot.nlp.words import content_words, is_stop, words_of
 from nanobot.ports import Episode, Fact
 from nanobot.text import as_name
@@ -57,6 +57,7 @@ class Evidence:
     names      the words of the names of those who speak in `own_words`
     own        whether a person whose memory this is speaks in it: in a group, anybody there
     spoken     their messages; where no message is on disk any more, what the episode tells of a person's words
+    foreign    all that others say in the episodes of the batch, named or not
     """
 
     ids: tuple[str, ...]
@@ -69,6 +70,7 @@ class Evidence:
     is_pure: bool = False
     names: frozenset[str] = frozenset()
     spoken: tuple[SpokenWords, ...] = ()
+    foreign: str = ""
 
 
 @dataclass(frozen=True)
@@ -122,8 +124,8 @@ class _Told:
             own=bool(believed and self.episode.origin in _people(scope)) or any(_own_words(messages, scope)),
             own_words="\n".join(filter(None, [*own_words, *(believed if is_own else ())])),
             members=tuple(words for message in messages for words in _of_member(message, scope)),
-            others=tuple(_others(messages)) or tuple((_NOBODY, text) for text in believed if not is_own),
-            is_pure=bool(own_words) and len(own) == len(messages) and not any(_others(self.messages)),
+            others=tuple(others_words(messages)) or tuple((_NOBODY, text) for text in believed if not is_own),
+            is_pure=bool(own_words) and len(own) == len(messages) and not any(others_words(self.messages)),
             names=frozenset(word for message in own if message.sender for word in _words_in(message.sender.name)),
             spoken=tuple(self._spoken(texts, messages)),
         )
@@ -156,7 +158,12 @@ class EvidenceIndex:
             raise RefusedOperation(
                 "evidence", 'It names nothing that it rests on. Give "from": numbers of episodes or facts.'
             )
-        return together([self._one(name) for name in names])
+        return replace(together([self._one(name) for name in names]), foreign=self._foreign)
+
+    @cached_property
+    def _foreign(self) -> str:
+        """All that others say in these episodes, whatever a proposal names."""
+        return "\n".join(text for told in self._told.values() for _, text in others_words(told.messages))
 
     def _one(self, name: str) -> Evidence:
         if (match := _FACT.fullmatch(name)) and (told := self._told.get(int(match[1]))):
@@ -203,17 +210,6 @@ def _of_member(message: Message, scope: Scope) -> Iterator[tuple[str, str]]:
     if scope.is_group and message.role == "user" and _speaker(message) is Origin.PERSON:
         for words in _own_words([message], scope):
             yield as_name(message.sender.name) if message.sender else _NOBODY, words
-
-
-def _others(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
-    """Return speaker and words of others in these messages."""
-    for message in messages:
-        content = message.content or ""
-        if message.role == "tool":
-            yield _NOBODY, content
-        elif message.role == "user":
-            yield from ((_NOBODY, content[start:end]) for start, end in pasted_spans(content))
-            yield from ((as_name(quote.by.rpartition("/")[2]), quote.text) for quote in message.quotes)
 
 
 def _words_in(name: str) -> Sequence[str]:
@@ -302,7 +298,8 @@ class _Grounds:
 
     def speak_for(self, text: str) -> bool:
         """True if own words say so. Across languages that cannot be told: then there must be nothing but such words."""
-        if speaks_for(self.said, text, self.evidence.names if self.evidence else ()):
+        names, foreign = (self.evidence.names, self.evidence.foreign) if self.evidence else ((), "")
+        if is_own(text, self.said, foreign, names):
             return True
         return bool(self.evidence and self.evidence.is_pure and _is_translated(text, self.evidence.own_words))
 

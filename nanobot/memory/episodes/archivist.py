@@ -10,13 +10,22 @@ from itertools import accumulate, takewhile
 from nanobot.authority import Origin, Scope, least
 from nanobot.errors import LLMError
 from nanobot.memory.episodes.summary import FactRead, Summary, is_supported, read_summary
-from nanobot.memory.episodes.transcript_text import TranscriptEntry, TranscriptRenderer, numbered, origin_of, plain
+from nanobot.memory.episodes.transcript_text import (
+    TranscriptEntry,
+    TranscriptRenderer,
+    numbered,
+    origin_of,
+    others_words,
+    plain,
+)
+from nanobot.memory.facts import bare, is_told_of_others, told_by
 from nanobot.memory.prompt import fenced, prompt
-from nanobot.nlp.own_words import speaks_for
+from nanobot.nlp.own_words import is_own, speaks_for
 from nanobot.nlp.pasted import own_part
 from nanobot.nlp.secrets import redact
 from nanobot.ports import LLM, Clock, Episode, Fact, Request
 from nanobot.ports.models import Quiet, Slot
+from nanobot.text import as_name
 from nanobot.tokens import TokenEstimator
 from nanobot.transcript import Message
 
@@ -241,6 +250,8 @@ class Archivist:
         messages = [entry.message for entry in piece.entries]
         facts = (_fact(fact, piece.entries) for fact in summary.facts)
         origin, content = least(*map(origin_of, messages)), redact(summary.text)
+        if piece.scope.is_group:
+            content = "\n".join(_attributed(content.split("\n"), messages))
         episode = Episode(
             cursor=0,
             timestamp=messages[-1].at or self._clock.now().isoformat(timespec="milliseconds"),
@@ -250,9 +261,14 @@ class Archivist:
             messages=(messages[0].id, messages[-1].id),
             content=content,
             facts=tuple(fact for fact in facts if fact),
-            own=None if origin in _PEOPLE else tuple(_own_lines(content, messages)),
+            own=None if _is_pure(messages) else tuple(_own_lines(content, messages)),
         )
         return EpisodeDraft(episode, len(messages))
+
+
+def _is_pure(messages: Sequence[Message]) -> bool:
+    """True if nobody but the people who talk brought anything in; names of files may be anybody's words."""
+    return least(*map(origin_of, messages)) in _PEOPLE and not any(message.files for message in messages)
 
 
 def _own_lines(content: str, messages: Sequence[Message]) -> Iterator[str]:
@@ -260,7 +276,30 @@ def _own_lines(content: str, messages: Sequence[Message]) -> Iterator[str]:
     by_people = [one for one in messages if one.role == "user" and (one.origin or Origin.PERSON) in _PEOPLE]
     said = "\n".join(own_part(message.content or "") for message in by_people)
     names = {word for one in by_people if one.sender for word in _WORD.findall(one.sender.name)}
-    yield from (line for line in content.split("\n") if speaks_for(said, _HEAD.sub("", line), names))
+    others = "\n".join(text for _, text in others_words(messages))
+    for line in content.split("\n"):
+        if is_told_of_others(line) or is_own(_HEAD.sub("", line), said, others, names):
+            yield line
+
+
+def _attributed(lines: Iterable[str], messages: Sequence[Message]) -> Iterator[str]:
+    """Name the member behind each line of a group's summary that rests on a member's words alone."""
+    said: dict[Origin, dict[str, str]] = {Origin.OWNER: {}, Origin.PERSON: {}}
+    for message in messages:
+        origin = message.origin or Origin.PERSON
+        if message.role == "user" and origin in _PEOPLE:
+            name = as_name(message.sender.name) if message.sender else ""
+            said[origin][name] = "\n".join([said[origin].get(name, ""), own_part(message.content or "")])
+    of_owners, members = "\n".join(said[Origin.OWNER].values()), said[Origin.PERSON]
+    of_others = "\n".join([*members.values(), *(text for _, text in others_words(messages))])
+    for line in lines:
+        words = bare(_HEAD.sub("", line))
+        by = next((name for name, text in members.items() if speaks_for(text, words)), None)
+        is_named = by is not None and bool(by) and by.casefold() in line.casefold()
+        if by is None or is_named or is_told_of_others(line) or is_own(words, of_owners, of_others):
+            yield line
+        else:
+            yield f"- {told_by(by, words)}"
 
 
 def _fact(read: FactRead, entries: Sequence[TranscriptEntry]) -> Fact | None:

@@ -1,11 +1,12 @@
 """A piece of a conversation as text: who said what, when, on whose authority."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nanobot.authority import Origin, least
 from nanobot.messages import Quote
+from nanobot.nlp.pasted import pasted_spans
 from nanobot.nlp.secrets import redact
 from nanobot.text import as_name
 from nanobot.transcript import Message
@@ -63,6 +64,18 @@ class TranscriptRenderer:
 def numbered(entries: Sequence[TranscriptEntry]) -> str:
     """The entries as lines with numbers from 1 on, day by day."""
     return "\n".join(_numbered(entries))
+
+
+def others_words(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
+    """Return name and words of everybody whom these messages quote, "" for an unknown name; files' names are words."""
+    for message in messages:
+        content = message.content or ""
+        if message.role == "tool":
+            yield "", content
+        elif message.role == "user":
+            yield from (("", content[start:end]) for start, end in pasted_spans(content))
+            yield from ((as_name(quote.by.rpartition("/")[2]), quote.text) for quote in message.quotes)
+            yield from (("", file.name) for file in message.files if file.name)
 
 
 def plain(entries: Sequence[TranscriptEntry], most: int) -> str:
