@@ -16,7 +16,7 @@ Json = dict[str, Any]
 NO = ("No", "Don't", "Not now", "Reject")
 """Labels of buttons that refuse."""
 
-PATIENCE = 60.0
+PATIENCE = 240.0
 """Seconds before a test gives up; a guard against hanging, not a measure."""
 
 _TOKEN = re.compile(r"mx\d{3}")
