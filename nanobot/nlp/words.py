@@ -44,7 +44,7 @@ _IRREGULAR = {
     steal stole stolen|stick stuck|swear swore sworn|sweep swept|swim swam swum|take took taken|teach taught
     tear tore torn|tell told|think thought|throw threw thrown|understand understood|wake woke woken|wear wore worn
     win won|write wrote written|child children kid kids|man men|woman women|person people persons|foot feet
-    tooth teeth|mouse mice|wife wives|life lives|knife knives""".replace("\n", "|").split("|")
+    tooth teeth|mouse mice|wife wives|life lives live|knife knives""".replace("\n", "|").split("|")
     if line.strip()
     for base, *forms in [line.split()]
     for form in forms
