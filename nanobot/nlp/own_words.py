@@ -101,12 +101,6 @@ def is_plain_title(text: str) -> bool:
     return _vocabulary().title.fullmatch(text) is not None
 
 
-def support(text: str, said: str) -> float:
-    """The share of the words of a text that were said."""
-    words = content_words(without_who(text))
-    return len(words & content_words(said)) / len(words) if words else 1.0
-
-
 def without_who(text: str) -> str:
     """A text without whom it is about: nobody calls themselves "the user"."""
     return _vocabulary().who.sub(" ", text)
@@ -358,7 +352,8 @@ def _claim(one: Sentence, *, is_of_speaker: bool) -> _Claim:
 def _says(sentence: Sentence, claim: _Claim) -> bool:
     """True if this sentence says it, and nothing else."""
     words, raw = claim.sentence.words, sentence.raw
-    if not words <= sentence.words or not _left_over(sentence) <= words | _vocabulary().openers:
+    neutral = _vocabulary().openers.union(*_vocabulary().stress.findall(raw))
+    if not words <= sentence.words <= words | neutral:
         return False
     is_exact = claim.literals <= set(_literals(raw)) and claim.signs <= set(raw)
     if not is_exact or not all(_holds(raw, code) for code in claim.codes):
@@ -368,12 +363,6 @@ def _says(sentence: Sentence, claim: _Claim) -> bool:
     if not turned <= {turn for one in claims for turn in one.near} or not _is_written_alike(claims, sentence.clauses):
         return False
     return all(_is_borne(one, sentence.clauses, of_speaker=claim.is_of_speaker and one is claims[0]) for one in claims)
-
-
-def _left_over(sentence: Sentence) -> frozenset[str]:
-    """Return the words of a sentence without those that only stress what it says."""
-    stress = frozenset("".join(_vocabulary().stress.findall(sentence.raw)))
-    return sentence.words - stress
 
 
 def _speaks_for(window: Sequence[Sentence], claim: _Claim, words: frozenset[str]) -> bool:
