@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Literal, get_args
 
 from nanobot.languages import alternatives, tables
-from nanobot.nlp.words import content_words, is_stop, stem
+from nanobot.nlp.words import is_stop, stem
 
 Mark = Literal[
     "not",
