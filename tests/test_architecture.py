@@ -37,6 +37,7 @@ MODULES_ALLOWED = 260
 CRUMBS_ALLOWED = 0  # fewer than 60 lines, and one sibling alone imports it
 TWICE_USED_NAMES_ALLOWED = 0
 CROWDED_FOLDERS_ALLOWED = 0  # more than 14 modules
+LATE_IMPORTS_ALLOWED = 48  # inside of functions, for what is slow to import and rarely needed
 
 MODULES = sorted(str(path.relative_to(ROOT)) for path in PACKAGE.rglob("*.py"))
 CORE_MODULES = [
@@ -153,6 +154,19 @@ def test_modules_are_subjects_and_no_crumbs() -> None:
     assert len(MODULES) <= MODULES_ALLOWED
     assert len(crumbs) <= CRUMBS_ALLOWED, crumbs
     assert len(crowded) <= CROWDED_FOLDERS_ALLOWED, crowded
+
+
+def test_imports_stand_at_the_top() -> None:
+    late = {
+        f"{module}:{node.lineno}"
+        for module in MODULES
+        for function in ast.walk(tree_of(module))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+
+    assert len(late) <= LATE_IMPORTS_ALLOWED, sorted(late)
 
 
 def test_no_two_modules_import_each_other() -> None:

@@ -10,14 +10,16 @@ from dataclasses import replace
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
 
 from nanobot import __version__
+from nanobot.app.health import look_at_memory, look_at_upkeep
+from nanobot.app.plugins import ConfiguredChannel, configured_channels, has_channels
 from nanobot.authority import Scope
 from nanobot.channels.platform import obstacle_of
+from nanobot.channels.registry import BUILT_IN
 from nanobot.cli.settings import (
     config_of,
     config_path_of,
@@ -37,6 +39,7 @@ from nanobot.errors import ConfigError, NanobotError
 from nanobot.i18n import Language, say
 from nanobot.memory.episodes.retries import cause
 from nanobot.memory.health import Ailment, Leak
+from nanobot.models.endpoint import Endpoint
 from nanobot.models.local import try_weights
 from nanobot.ops import doctor, doctor_models
 from nanobot.ops.doctor import Check, Finding, Row, Verdict, examine, ok, problem, warning
@@ -47,22 +50,16 @@ from nanobot.ports.gateway import GatewayState
 from nanobot.sessions.store import SessionManager
 from nanobot.store.documents import CachedDocuments, read_frontmatter
 from nanobot.store.template import template_folder
-from nanobot.text import is_utf16
+from nanobot.text import is_utf16, printable
 from nanobot.tools.shell import AllowList
 from nanobot.transcript import SessionInfo
 from nanobot.workspace import Workspace
-
-if TYPE_CHECKING:
-    from nanobot.app.plugins import ConfiguredChannel
-
 
 # What `nanobot doctor` looks at of the chat platforms: each bot's token, and the gateway that serves them.
 
 
 def platform_checks(args: argparse.Namespace, language: Language) -> list[Check]:
     """One for each platform that is configured, and one for the gateway; none if the configuration cannot be used."""
-
-    from nanobot.app.plugins import configured_channels
 
     try:
         config = config_of(args)
@@ -101,8 +98,6 @@ def _look_at_channel(channel: "ConfiguredChannel", language: Language) -> Iterat
 
 def _look_at_gateway(config: Config, language: Language) -> Iterator[Finding]:
 
-    from nanobot.app.plugins import has_channels
-
     try:
         told = asyncio.run(ask(Workspace(config.workspace), __version__, "status"))
     except NoGatewayError:
@@ -115,7 +110,6 @@ def _look_at_gateway(config: Config, language: Language) -> Iterator[Finding]:
 
 
 def _judge(state: GatewayState, language: Language) -> Iterator[Finding]:
-    from nanobot.channels.terminal.markdown import printable
 
     red = [channel for channel in state.channels if channel.is_red]
     for channel in red:
@@ -135,8 +129,6 @@ _SHOWN = 80
 
 def memory_checks(args: argparse.Namespace, language: Language) -> list[Check]:
     """Health, and that nobody sees another's memory."""
-
-    from nanobot.app.health import look_at_memory
 
     looked = asyncio.run(look_at_memory(config_of(args)))
 
@@ -178,7 +170,6 @@ def _leaking(leak: Leak) -> Row:
 
 
 def _short(text: str) -> str:
-    from nanobot.channels.terminal.markdown import printable
 
     words = printable(" ".join(text.split()))
     return words if len(words) <= _SHOWN else f"{words[:_SHOWN].rstrip()} …"
@@ -265,7 +256,6 @@ def _garbled(path: Path) -> str:
 
 
 def _look_at_config(args: argparse.Namespace, path: Path, loaded: Loaded | ConfigError) -> Iterator[Finding]:
-    from nanobot.channels.registry import BUILT_IN
 
     if isinstance(loaded, ConfigError):
         yield problem("doctor.config_broken", error=loaded)
@@ -337,8 +327,6 @@ def _look_at_sessions(workspace: Path) -> Iterator[Finding]:
 
 def _look_at_memory(workspace: Path, language: Language) -> Iterator[Finding]:
 
-    from nanobot.app.health import look_at_upkeep
-
     space = Workspace(workspace)
     if space.root.is_dir():  # else the check of the workspace says what there is to say
         seen = asyncio.run(look_at_upkeep(space))
@@ -374,8 +362,6 @@ def _in_use(args: argparse.Namespace, loaded: Loaded) -> dict[str, ModelPreset]:
 
 
 def _look_at_preset(preset: ModelPreset) -> Iterable[Finding]:
-
-    from nanobot.models.endpoint import Endpoint
 
     if unset := why_unasked(preset):
         return [problem("doctor.model_key_unset", error=unset)]

@@ -7,6 +7,7 @@ from functools import partial
 import msgspec
 
 from nanobot import __version__
+from nanobot.app.bot import alone
 from nanobot.cli.memory import add_history
 from nanobot.cli.settings import config_of, home_of, language_here
 from nanobot.cli.telling import tell
@@ -48,8 +49,6 @@ async def _dream(config: Config, args: argparse.Namespace) -> CommandAnswer:
     try:
         told = await ask(Workspace(config.workspace), __version__, "dream", [language], partial(tell, failed=True))
     except NoGatewayError:
-        from nanobot.app.bot import alone
-
         try:
             async with alone(config, home_of(args), language, partial(tell, failed=True)) as bot:
                 return await dream_at_shell(

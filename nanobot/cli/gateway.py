@@ -5,6 +5,8 @@ import asyncio
 import signal
 from contextlib import suppress
 
+from nanobot.app.gateway import EndRequest, serve
+from nanobot.app.plugins import has_channels
 from nanobot.cli.settings import config_path_of, home_of, language_here, loaded_of, starting_words
 from nanobot.cli.telling import tell
 from nanobot.config import Config
@@ -30,7 +32,6 @@ def run(args: argparse.Namespace) -> int:
     """Serve until told to stop."""
     loaded = loaded_of(args)
     config = loaded.config
-    from nanobot.app.plugins import has_channels
 
     if not has_channels(config):
         raise ConfigError(
@@ -45,8 +46,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _serve(config: Config, home: Home, language: Language) -> int:
-
-    from nanobot.app.gateway import EndRequest, serve
 
     ending, loop, received = EndRequest(), asyncio.get_running_loop(), list[int]()
 

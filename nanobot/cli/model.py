@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 from nanobot.cli.settings import agreed, config_of, home_of, language_here
 from nanobot.config import EMBEDDED, Config, ModelPreset, chosen, presets, use_model
 from nanobot.errors import LLMError, NanobotError, WeightsError
 from nanobot.i18n import Language, say
 from nanobot.models.local import embedded_weights, try_weights
+from nanobot.models.pull import CATALOGUE, Report, connect, fetch, in_words, is_name, look, name_in
 from nanobot.workspace import Home
-
-if TYPE_CHECKING:  # HTTP is not needed for `nanobot --help`
-    from nanobot.models.pull import Report
 
 DECLINED = 1
 
@@ -42,7 +42,6 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 def list_all(args: argparse.Namespace) -> int:
     """The one in use is marked with a star."""
-    from nanobot.models.pull import CATALOGUE
 
     config, home = config_of(args), home_of(args)
     language = language_here(config.language)
@@ -58,8 +57,6 @@ def list_all(args: argparse.Namespace) -> int:
 
 def pull(args: argparse.Namespace) -> int:
     """Fetch a file into the home, where it is a model to choose by its name."""
-
-    from nanobot.models.pull import connect, fetch, look
 
     config, home = config_of(args), home_of(args)
     language = language_here(config.language)
@@ -122,8 +119,6 @@ def _choose(config: Config, home: Home, name: str) -> int:
 
 def _described(preset: ModelPreset, language: Language) -> str:
 
-    from nanobot.models.pull import in_words
-
     if preset.gguf is None:
         return say("shell.model_endpoint", language, model=preset.model, url=preset.base_url)
     if preset.gguf == EMBEDDED:
@@ -135,7 +130,6 @@ def _described(preset: ModelPreset, language: Language) -> str:
 
 def _source(args: argparse.Namespace, config: Config) -> tuple[str, str]:
     """Return the name of the model, and its place."""
-    from nanobot.models.pull import CATALOGUE, is_name, name_in
 
     url = CATALOGUE.get(args.source, args.source)
     if "://" not in url:
@@ -151,7 +145,6 @@ def _source(args: argparse.Namespace, config: Config) -> tuple[str, str]:
 
 
 def _may_fetch(name: str, size: int | None, target: Path, language: Language) -> bool:
-    from nanobot.models.pull import in_words
 
     if not sys.stdin.isatty():
         raise NanobotError("nobody is here to be asked; add --yes to fetch without asking")
@@ -165,8 +158,6 @@ def _progress(name: str) -> "Iterator[Report]":
     if not sys.stderr.isatty():
         yield _lines(name)
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
     columns = (TextColumn(name), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:
@@ -175,7 +166,6 @@ def _progress(name: str) -> "Iterator[Report]":
 
 
 def _lines(name: str) -> "Report":
-    from nanobot.models.pull import in_words
 
     step, said = 100_000_000, -1
 

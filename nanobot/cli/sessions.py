@@ -18,6 +18,7 @@ from nanobot.sessions.store import SessionFiles, SessionManager
 from nanobot.store.lock import WorkspaceLock
 from nanobot.store.private import utf8, write_private
 from nanobot.store.state import StoredSessionModels
+from nanobot.text import printable
 from nanobot.transcript import Message, SessionInfo
 from nanobot.workspace import Workspace
 
@@ -76,7 +77,6 @@ def list_all(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    from nanobot.channels.terminal.markdown import printable
 
     workspace = _workspace(args)
     messages = _messages(workspace, _meant(workspace, args.key, bare=True))
@@ -90,7 +90,6 @@ def show(args: argparse.Namespace) -> int:
 
 def search(args: argparse.Namespace) -> int:
     """Print every message that holds all the words; 1 if none does."""
-    from nanobot.channels.terminal.markdown import printable
 
     workspace, words = _workspace(args), _words(args.words)
     language: Language = "en" if args.json else _language(args)  # programs need not know who reads
@@ -214,7 +213,6 @@ def _unknown(typed: str, known: Sequence[str]) -> str:
 
 def _shown(key: str) -> str:
     """A key as one line that cannot drive the terminal."""
-    from nanobot.channels.terminal.markdown import printable
 
     return printable(key).replace("\n", "\\n").replace("\t", "\\t")
 

@@ -5,6 +5,8 @@ import re
 import shutil
 import sys
 
+from nanobot.text import printable
+
 _HAN = "\u2e80-\u9fff\uff01-\uff60"
 _OPENS, _CLOSES = "（“《「【", "，。：；！？、）”》」】…"
 _PIECE = re.compile(
@@ -16,7 +18,6 @@ _PIECE = re.compile(
 
 def tell(text: str, *, failed: bool = False) -> None:
     """Print it, on standard error if it `failed`; nothing in it can drive the terminal."""
-    from nanobot.channels.terminal.markdown import printable
 
     file = sys.stderr if failed else sys.stdout
     if file is None:  # closed by whoever started us
@@ -35,7 +36,8 @@ def tell_error(text: str) -> None:
 
 def _broken(line: str, width: int) -> str:
     """The line in rows; a piece that is wider than a row stays whole, for the terminal to break."""
-    from rich.cells import cell_len
+
+    from rich.cells import cell_len  # slow to import, and needed in a terminal only
 
     rows, used = [""], 0
     for piece in _PIECE.findall(line):

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+import yaml
+
 from nanobot.config.loading import Loaded
 from nanobot.config.section import Section, keys_of
 from nanobot.config.source import Items, KeyTable, Node, Scalar, is_null
@@ -55,7 +57,6 @@ def _inside(node: Node | None, name: str) -> Node | None:
 
 
 def _flow(value: object) -> str:
-    import yaml
 
     text: str = yaml.safe_dump([value], default_flow_style=True, allow_unicode=True, width=1 << 30, sort_keys=False)
     return text.strip()[1:-1]

@@ -7,6 +7,7 @@ from datetime import time
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, NoReturn, Protocol, TypeVar, cast, get_args
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, available_timezones
 
 from nanobot.config.source import Items, KeyTable, Node, Scalar
 
@@ -422,8 +423,6 @@ def timezone() -> Single[str]:
     """A time zone by its name in the IANA database."""
 
     def parse(typed: str) -> str:
-        from zoneinfo import ZoneInfo
-
         try:
             ZoneInfo(typed)
         except (KeyError, ValueError, OSError):
@@ -453,8 +452,6 @@ def zone_mistake(variable: str) -> str:
 
     Besides names it knows rules such as CET-1CEST,M3.5.0,M10.5.0/3, and paths of files.
     """
-    from pathlib import Path
-
     name = variable.removeprefix(":")
     if not name or _ZONE_RULE.fullmatch(name) or (name.startswith("/") and Path(name).is_file()):
         return ""
@@ -466,8 +463,7 @@ def zone_mistake(variable: str) -> str:
 
 
 def _zone_hint(typed: str) -> str:
-    from difflib import get_close_matches
-    from zoneinfo import available_timezones
+    from difflib import get_close_matches  # slow to import, and needed for a mistake only
 
     zones = {zone.lower(): zone for zone in available_timezones()}
     if not zones:

@@ -5,7 +5,8 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.channels.terminal.markdown import printable, typed
+from nanobot.channels.terminal.markdown import typed
+from nanobot.text import printable
 
 ANYTHING = st.text(st.characters() | st.sampled_from("\x1b\x07\x9b\r\n\t\u202e\u2066\ud800\udcff"))
 

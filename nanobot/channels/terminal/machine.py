@@ -13,11 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nanobot.channels.terminal.markdown import parser, printable
+from nanobot.channels.terminal.markdown import parser
 from nanobot.channels.terminal.mentions import Decode
 from nanobot.channels.terminal.person import standing
 from nanobot.messages import Quote
 from nanobot.ports import Media
+from nanobot.text import printable
 
 MOST_CARRIED = 16_000
 """Characters of what a command printed that go along with the next message: its ends, if it is more."""

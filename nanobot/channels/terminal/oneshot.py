@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanobot.channels.terminal.markdown import printable
 from nanobot.channels.terminal.mentions import CarriedFiles
 from nanobot.channels.terminal.person import NAME, refusal, standing, with_place, words
 from nanobot.i18n import Language, say
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress, Quote
 from nanobot.ports import Publish
+from nanobot.text import printable
 
 if TYPE_CHECKING:  # rich is not needed for a pipe
     from nanobot.channels.terminal.markdown import ScreenPiece
