@@ -38,8 +38,13 @@ def alternatives(subject: str, key: str) -> str:
     return "|".join(each[key].replace("\n", "") for each in tables(subject) if key in each) or "(?!)"
 
 
-def compile_form(form: str, parts: Mapping[str, str]) -> re.Pattern[str]:
-    """Compile a form with its parts in their places, and any white space for a blank."""
+def fill(form: str, parts: Mapping[str, str]) -> str:
+    """Put the parts of a form into their places."""
     while (filled := _PART.sub(lambda part: f"(?:{parts[part[1]]})", form)) != form:
         form = filled
-    return re.compile(form.replace("\n", "").replace(" ", r"(?:\s+)"), re.IGNORECASE)
+    return form.replace("\n", "")
+
+
+def compile_form(form: str, parts: Mapping[str, str]) -> re.Pattern[str]:
+    """Compile a form with its parts in their places, and any white space for a blank."""
+    return re.compile(fill(form, parts).replace(" ", r"(?:\s+)"), re.IGNORECASE)
