@@ -253,6 +253,6 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 @cache
 def _rules() -> Sequence[tuple[re.Pattern[str], Resolve]]:
-    """Compile the rules of all languages, when the first text is read; last a number like a year, if no other has it."""
+    """Compile the rules of all languages, when the first text is read; last a number like a year."""
     rules = [rule for told in tables("dates") for rule in _DateWords(told).rules()]
     return [*rules, (re.compile(r"\b(?P<year>(?:19|20)\d\d)\b"), _DateWords({}).read_year)]
