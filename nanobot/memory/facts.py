@@ -5,12 +5,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import cache
 from itertools import zip_longest
 from typing import Literal
 
 from nanobot.authority import Role
 from nanobot.errors import VersionError
-from nanobot.i18n import Language, language_of, say
+from nanobot.i18n import LANGUAGES, Language, language_of, say
 from nanobot.memory.changes import ChangeRequest, Commit, Operation, VersionedWriter
 from nanobot.memory.markdown import facts_of, field_of, headings, lines_of, newline_of, split, without_index
 from nanobot.memory.notes import Notebook
@@ -22,9 +23,6 @@ from nanobot.text import as_name, cleaned, is_utf16
 # Facts in MEMORY.md that somebody asked to remember.
 
 
-HEADINGS: Mapping[Language, str] = {"en": "Remembered", "zh": "记住的事"}
-"""Of the section where facts stand that nobody gave a section of their own, in the language of its first one."""
-
 MOST = 2000
 """Characters of one fact; more is a note."""
 
@@ -34,7 +32,6 @@ _TRIES = 5
 
 _DATE = re.compile(r" \(\d{4}-\d{2}-\d{2}\)$")
 _BULLET = re.compile(r"^(?:[-*+•](?:\s+|$))+")
-_TOLD_BY = re.compile(r".{1,90}(?: said: “|说：“)(?P<words>.*)”")
 _QUOTES = str.maketrans("“”„«»「」", "‘’‚‹›‘’")  # within those in which a line tells of somebody's words
 
 
@@ -170,19 +167,27 @@ def _by(asked: ChangeRequest, fact: str) -> str:
 
 def told_by(name: str, words: str) -> str:
     """Return a line that tells who said what, in the language of the words; without a name, that somebody else did."""
-    words, is_chinese = words.translate(_QUOTES), language_of(words) == "zh"
-    return f"{name or '别人'}说：“{words}”" if is_chinese else f"{name or 'Somebody else'} said: “{words}”"
+    words = words.translate(_QUOTES)
+    language = language_of(words)
+    return say("memory.told_by", language, name=name or say("memory.somebody", language), words=words)
+
+
+@cache
+def _told_by() -> re.Pattern[str]:
+    told = [re.escape(say("memory.told_by", language, name="\0", words="\1")) for language in LANGUAGES]
+    forms = (form.replace(re.escape("\0"), ".{1,90}").replace(re.escape("\1"), "(.*)") for form in told)
+    return re.compile("|".join(forms))
 
 
 def is_told_of_others(line: str) -> bool:
     """Return whether a line tells who said what."""
-    return _TOLD_BY.fullmatch(bare(line)) is not None
+    return _told_by().fullmatch(bare(line)) is not None
 
 
 def without_speaker(line: str) -> str:
     """Return the words of a line, without its bullet, its date and who said them."""
-    told = _TOLD_BY.fullmatch(bare(line))
-    return told["words"] if told else bare(line)
+    told = _told_by().fullmatch(bare(line))
+    return next(words for words in told.groups() if words is not None) if told else bare(line)
 
 
 def _memory(data: bytes | None) -> str | None:
@@ -202,7 +207,7 @@ def known_line(memory: str, fact: str) -> str | None:
 def with_fact(memory: str, line: str, heading: str = "") -> str:
     """MEMORY.md, or a file like it, with one more line at the end of a section; all else stays, to the byte.
 
-    Without a `heading` it is one of HEADINGS.
+    Without a `heading` it is the one for facts that nobody gave a section, in the language of its first one.
     """
     newline = newline_of(memory)
     above, index = split(memory)
@@ -219,8 +224,8 @@ def with_fact(memory: str, line: str, heading: str = "") -> str:
 
 
 def _usual_heading(lines: Sequence[str], line: str) -> str:
-    standing = (heading for heading in HEADINGS.values() if _section(lines, heading))
-    return next(standing, HEADINGS[language_of(line)])
+    usual = {language: say("memory.heading", language) for language in LANGUAGES}
+    return next((heading for heading in usual.values() if _section(lines, heading)), usual[language_of(line)])
 
 
 def _section(lines: Sequence[str], title: str) -> range | None:

@@ -1,7 +1,8 @@
 """Tells what a person wrote themself from what they evidently pasted: mails, chat logs, quotes, code, dumps.
 
 Nothing is taken from what a model reads. Whoever rests something on a person's own word rests it on `own_part`.
-The words of each language stand in languages/<code>/pasted.toml. Each look at a text takes a time in proportion to its length, whatever stands in it.
+The words of each language stand in languages/<code>/pasted.toml. Each look at a text takes a time in proportion to its
+length, whatever stands in it.
 """
 
 import re

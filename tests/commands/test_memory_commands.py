@@ -1,13 +1,12 @@
 import re
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.commands.memory import MemoryView, memory_command, remember_command
 from nanobot.core.commands import Command, CommandCall
-from nanobot.i18n import Language
+from nanobot.i18n import LANGUAGES, Language
 from nanobot.memory.scopes import MemoryRegistry
 from nanobot.messages import Address, InboundMessage, Sender
 from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmatter
@@ -137,7 +136,7 @@ async def test_an_answer_says_whether_what_was_asked_for_was_done(folder: Path) 
     ]
 
 
-@pytest.mark.parametrize("language", get_args(Language))
+@pytest.mark.parametrize("language", LANGUAGES)
 async def test_every_problem_has_a_sentence(folder: Path, language: Language) -> None:
     (folder / "MEMORY.md").mkdir()
     (folder / "a.md").write_text("---\na: [\n---\n")

@@ -1,11 +1,10 @@
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
-from nanobot.i18n import Language
+from nanobot.i18n import LANGUAGES, Language
 from nanobot.memory.changes import ChangeRequest
 from nanobot.memory.facts import MOST, Facts, RememberOutcome, known_line, with_fact
 from nanobot.memory.markdown import MARKER
@@ -149,7 +148,7 @@ async def test_a_fact_beyond_what_the_model_reads_is_saved_and_that_is_said(path
     assert PIXEL in written(path)
 
 
-@pytest.mark.parametrize("language", get_args(Language))
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(
     "remembered",
     [

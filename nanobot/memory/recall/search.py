@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from difflib import get_close_matches
 from functools import cache
-from typing import get_args
 
-from nanobot.i18n import Language, say
+from nanobot.i18n import LANGUAGES, Language, say
 from nanobot.memory.recall.ranking import (
     REACH,
     CandidatePage,
@@ -40,7 +39,7 @@ def is_receipt(said: SearchableText) -> bool:
 
 @cache
 def _beginnings() -> tuple[str, ...]:
-    languages: tuple[Language, ...] = get_args(Language)
+    languages: Sequence[Language] = LANGUAGES
     return tuple(
         say(sentence, language, line="\0").partition("\0")[0] for sentence in _SENTENCES for language in languages
     )
