@@ -2,10 +2,11 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from importlib import resources
 from typing import Literal
+
+from nanobot.languages import alternatives, tables
 
 # English words brought to their stems, so that "went hiking" is found by "go on a hike".
 
@@ -29,32 +30,11 @@ _STEP_4 = tuple(
                    "ize", "al", "er", "ic", "ou")
 )  # fmt: skip
 
-_IRREGULAR = {
-    form: base
-    for line in """
-    be am is are was were been being|begin began begun|bite bit bitten|blow blew blown|break broke broken|bring brought
-    build built|buy bought|catch caught|choose chose chosen|come came|deal dealt|dig dug|draw drew drawn|dream dreamt
-    drink drank drunk|drive drove driven|eat ate eaten|fall fell fallen|feed fed|feel felt|fight fought|find found
-    fly flew flown|forget forgot forgotten|forgive forgave forgiven|freeze froze frozen|get got gotten|give gave given
-    go goes went gone|grow grew grown|hang hung|have has had|hear heard|hide hid hidden|hold held|keep kept
-    know knew known|lead led|learn learnt|leave left|lend lent
-    lose lost|make made|mean meant|meet met|pay paid|ride rode ridden
-    ring rang rung|rise rose risen|run ran|say said|see saw seen|sell sold|send sent|shake shook shaken|shoot shot
-    show shown|sing sang sung|sink sank sunk|sit sat|sleep slept|speak spoke spoken|spend spent|stand stood
-    steal stole stolen|stick stuck|swear swore sworn|sweep swept|swim swam swum|take took taken|teach taught
-    tear tore torn|tell told|think thought|throw threw thrown|understand understood|wake woke woken|wear wore worn
-    win won|write wrote written|child children kid kids|man men|woman women|person people persons|foot feet
-    tooth teeth|mouse mice|wife wives|life lives live|knife knives""".replace("\n", "|").split("|")
-    if line.strip()
-    for base, *forms in [line.split()]
-    for form in forms
-}
-
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """The stem of a lower-case word: "allergies" and "allergy" have the same. Other scripts stay as they are."""
-    word = _IRREGULAR.get(word, word)
+    word = _irregular().get(word, word)
     if not 3 <= len(word) <= _LONGEST or not word.isascii() or not word.isalpha():
         return word
     word = _past_and_progressive(_singular(word))
@@ -67,6 +47,13 @@ def stem(word: str) -> str:
     else:
         word = _replace(word, _STEP_4, 1)
     return _tidy(word)
+
+
+@cache
+def _irregular() -> Mapping[str, str]:
+    """For each irregular form its base."""
+    lines = "|".join(each.get("irregular", "") for each in tables("words")).replace("\n", "|").split("|")
+    return {form: base for line in lines if line.strip() for base, *forms in [line.split()] for form in forms}
 
 
 def _shape(word: str) -> str:
@@ -135,17 +122,6 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
 _MARKS = re.compile(r"[\u0300-\u036f]+")
 
-# What a question is made of beside what it asks for.
-_STOP_WORDS = """
-a an the and or but if of to in on at by for with from as into about than then so such that this these those it its he
-him his she her hers they them their we us our you your i me my mine who whom whose what which when where why how do
-does did done doing be am is are was were been being have has had having will would shall should can could may might
-must not no there here also any some s t d ll m re ve"""
-_STOP_STEMS = frozenset(stem(word) for word in re.findall("[a-z]+", _STOP_WORDS))
-_STOP_CHARACTERS = frozenset(
-    "的了吗呢吧啊呀么是在有和跟与我你您他她它们这那哪谁什怎几个就都也还很把被给对要会能可以为着过到说"
-)
-
 
 def words_of(text: str) -> list[str]:
     """The words of a text in their order: Latin and other spaced scripts stemmed, others character by character.
@@ -180,7 +156,15 @@ def _mixed(word: str) -> list[str]:
 
 def is_stop(word: str) -> bool:
     """True if a word tells nothing of what is asked for."""
-    return word in _STOP_STEMS or all(char in _STOP_CHARACTERS for char in word)
+    stems, characters = _stops()
+    return word in stems or all(char in characters for char in word)
+
+
+@cache
+def _stops() -> tuple[frozenset[str], frozenset[str]]:
+    """The stems of stop words, and characters that are such words."""
+    stems = {stem(word) for each in tables("words") for word in re.findall(r"[^\W\d_]+", each.get("stop", ""))}
+    return frozenset(stems), frozenset("".join(each.get("stop_characters", "") for each in tables("words")))
 
 
 # Words of everyday talk that stand for one another, from a small table that ships with the program.
@@ -190,7 +174,7 @@ def is_stop(word: str) -> bool:
 def synonyms() -> Mapping[str, frozenset[str]]:
     """For each stem the stems that it may be said with; for Chinese, for each character or pair."""
     table: dict[str, set[str]] = {}
-    for line in resources.files(__package__).joinpath("synonyms.txt").read_text(encoding="utf-8").splitlines():
+    for line in "\n".join(each.get("synonyms", "") for each in tables("words")).splitlines():
         group = {_key(word) for word in line.split()}
         for word in group:
             table.setdefault(word, set()).update(group - {word})
@@ -207,27 +191,6 @@ def _key(word: str) -> str:
 
 Difference = Literal["date", "number", "negation", "name"]
 
-_NUMBER = re.compile(
-    r"\d+|\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|once|twice|both)\b"
-    r"|[零〇一二两三四五六七八九十百千万亿半]",
-    re.IGNORECASE,
-)
-_DATE = re.compile(
-    r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|today|tomorrow|yesterday"
-    r"|spring|summer|autumn|fall|winter|morning|noon|evening|night|midnight|am|pm|weekly|daily|monthly|yearly)\b"
-    r"|(?:周|星期|礼拜)[一二三四五六日天]|今[天年]|明[天年]|昨天|去年|上午|下午|早上|晚上|春|夏|秋|冬",
-    re.IGNORECASE,
-)
-_OPEN_TIME = re.compile(
-    r"\b(?:today|morning|noon|evening|night|am|pm|weekly|daily|monthly|yearly)\b|今[天年]|上午|下午|早上|晚上",
-    re.IGNORECASE,
-)
-_NEGATION = re.compile(
-    r"\b(?:not?|never|none|nor|neither|nothing|nobody|without|cannot|stop(?:s|ped)?|quit|no longer)\b|n['\u2019]t\b"
-    r"|[不没沒未别別无無非勿莫]",
-    re.IGNORECASE,
-)
 _NAME = re.compile(r"[^\W\d_a-z][\w'\u2019-]*")
 _UNSPACED_TEXT = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
@@ -250,13 +213,10 @@ def difference(one: str, other: str, *, in_passing: bool = False) -> Difference 
     In scripts without capitals and blanks a name cannot be told from other words, so that any word counts as one.
     If the other says it `in_passing`, it may hold more such words, and more times that leave the day open.
     """
-    open_times = _found(_OPEN_TIME, other) if in_passing else set()
-    patterns: tuple[tuple[Difference, re.Pattern[str]], ...] = (
-        ("date", _DATE),
-        ("number", _NUMBER),
-        ("negation", _NEGATION),
-    )
-    for kind, pattern in patterns:
+    open_times = _found(_expression("open_time"), other) if in_passing else set()
+    kinds: Sequence[Difference] = ("date", "number", "negation")
+    for kind in kinds:
+        pattern = _expression(kind)
         mine, others = _found(pattern, one), _found(pattern, other)
         is_said_otherwise = in_passing and kind == "negation" and mine and others  # "without sugar", "no sugar"
         if mine != others - (open_times - mine) and not is_said_otherwise:
@@ -267,6 +227,12 @@ def difference(one: str, other: str, *, in_passing: bool = False) -> Difference 
     if in_passing:
         names = {name for name in names if not _UNSPACED_TEXT.search(name)}
     return "name" if is_other_word or names else None
+
+
+@cache
+def _expression(key: str) -> re.Pattern[str]:
+    digits = r"\d+|" if key == "number" else ""
+    return re.compile(digits + alternatives("words", key), re.IGNORECASE)
 
 
 def _found(pattern: re.Pattern[str], text: str) -> set[str]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from importlib import resources
 
+from nanobot.languages import alternatives, tables
 from nanobot.nlp.dates import Days, days_in, without_days
 from nanobot.nlp.words import is_stop, words_of
 from nanobot.ports import IndexSize, SearchableText, SemanticMatches
@@ -16,17 +16,10 @@ from nanobot.ports import IndexSize, SearchableText, SemanticMatches
 # What a person asks for, read from their words.
 
 
-_WHEN = re.compile(
-    r"\bwhen\b|\bwhat (?:time|date|day|month|year)\b|\bhow long\b|什么时候|何时|几时|几点|哪天|哪一天|多久|几月|几号",
-    re.IGNORECASE,
-)
-# What a Chinese question is made of beside what it asks for; between blanks it joins no pair of characters.
-_ASKING = re.compile(
-    "什么时候|什么|为什么|多少|多久|多大|怎么样|怎么|怎样|如何|哪里|哪儿|哪个|哪些|哪种|哪天|哪一[天个次]|哪|谁|几点|几个|几号|几岁|几"
-    "|是不是|有没有|有没|能不能|记不记得|还记得|记得|告诉我|说过|提到过?|吗|呢|请问"
-)
-_SELF = re.compile(r"\b(?:i|my|me|mine|myself)\b|我", re.IGNORECASE)
-_OTHER = re.compile(r"\b(?:you|your|yours)\b|你", re.IGNORECASE)
+@cache
+def _expression(key: str) -> re.Pattern[str]:
+    """Compile what the languages have for a key of recall.toml."""
+    return re.compile(alternatives("recall", key), re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +48,18 @@ def read_question(text: str, today: date, speakers: Sequence[str], years: Sequen
         years: the years in which anything was said; "in May" may mean each of them.
     """
     days = days_in(text, today, years)
-    every = words_of(_ASKING.sub(" ", without_days(text, today)))
+    every = words_of(_expression("asking").sub(" ", without_days(text, today)))
     named = {speaker: set(words_of(speaker)) for speaker in speakers}
     about = frozenset(speaker for speaker, name in named.items() if name and not name.isdisjoint(every))
     names = {word for speaker in about for word in named[speaker]}
     words = [word for word in every if word not in names]
     telling = [word for word in words if not is_stop(word)]
-    own, bots = bool(_SELF.search(text)), bool(_OTHER.search(text))
+    own, bots = bool(_expression("self").search(text)), bool(_expression("other").search(text))
     return RecallQuestion(
         words=list(dict.fromkeys(telling or ([] if days else words))),
         about=about,
         days=days,
-        asks_when=bool(_WHEN.search(text)),
+        asks_when=bool(_expression("when").search(text)),
         own=own and not about,
         bots=bots and not own and not about,
     )
@@ -85,14 +78,6 @@ def without_names(text: str, speakers: Iterable[str]) -> str:
 
 REACH = 2  # neighbours on each side that count
 _PAUSE = 6 * 3600  # seconds; what was said after a longer one is another conversation
-_TIME = re.compile(
-    r"\b(?:yesterday|today|tonight|tomorrow|last|next|this|ago|week(?:end)?s?|months?|years?|since|recently|just"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|september|october"
-    r"|november|december|19\d\d|20\d\d)\b|[今明昨前后去]天|[今明去前]年|[上下这]个?(?:周|月|星期|礼拜)|周[一二三四五六日末]"
-    r"|星期|[\d一二三四五六七八九十][月号日点]|天前|年前",
-    re.IGNORECASE,
-)
-_ASKS = re.compile(r"(?:[?？]|[吗呢])\s*$")
 
 Values = list[float]
 """One number for each text of a page."""
@@ -100,12 +85,18 @@ Values = list[float]
 
 def asks(said: SearchableText) -> bool:
     """True if a text ends in a question."""
-    return bool(_ASKS.search(said.text))
+    return _question_end().search(said.text) is not None
+
+
+@cache
+def _question_end() -> re.Pattern[str]:
+    particles = "".join(each.get("particles", "") for each in tables("recall"))
+    return re.compile(rf"[?？{particles}]\s*$")
 
 
 def tells_time(said: SearchableText) -> bool:
     """True if a text says when something is."""
-    return bool(_TIME.search(said.text))
+    return bool(_expression("time").search(said.text))
 
 
 class CandidatePage:
@@ -412,10 +403,6 @@ _ENOUGH_FOR_ONES_OWN = 0.8
 _SHARE = 0.4
 _OF_UNKNOWN = 0.25  # two characters side by side that nobody ever wrote are seldom a word
 
-_SERVICE = re.compile(
-    r"\b(?:tell|give|show|help|teach|explain|write|let|to|for)\s+me\b|[帮给教让]我|告诉我|我想要?", re.IGNORECASE
-)
-
 
 class Relevance:
     """Judges texts by a message."""
@@ -468,10 +455,10 @@ def telling(question: RecallQuestion) -> Iterator[str]:
 
 def speaks_of_oneself(text: str) -> bool:
     """True if a message is about whoever wrote it, not only for them ("tell me a joke")."""
-    return bool(re.search(r"\b(?:i|my|mine|me|myself|we|us|our|ours)\b|我|咱", _SERVICE.sub(" ", text), re.IGNORECASE))
+    return _expression("oneself").search(_expression("service").sub(" ", text)) is not None
 
 
 @cache
 def _small_talk() -> frozenset[str]:
-    text = resources.files(__package__).joinpath("small_talk.txt").read_text(encoding="utf-8")
+    text = " ".join(each.get("small_talk", "") for each in tables("recall"))
     return frozenset(word for one in text.split() for word in words_of(one) if word.isascii() or len(word) > 1)
