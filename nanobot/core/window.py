@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from nanobot.languages import expression
 from nanobot.transcript import Message
 
 # What is shown of a conversation that has grown too long.
@@ -89,18 +90,8 @@ WHOLE = 3
 IMPORTANT = 2.0
 """What a turn must score to stay when it is older."""
 
-_MARKED = re.compile(
-    r"\b(?:remember|always|never|decided|decision|don['’]?t forget|important|from now on|must(?: not)?)\b"
-    r"|[记記]住|不要|[总總]是|永[远遠]|[绝絕][对對]?不|[决決]定|重要|[务務]必|以[后後]都",
-    re.IGNORECASE,
-)
 _NUMBER = re.compile(r"\d")
 _CODE = re.compile(r"```|`[^`\n]+`|^[^\S\n]*(?:\$|>>>) ", re.MULTILINE)
-_GREETING = re.compile(
-    r"\W*(?:hi|hello|hey|good (?:morning|evening|night)|thanks?(?: you)?|thx|ok(?:ay)?|bye|great|cool|nice|yes|no"
-    r"|lol|你好|您好|早上?好?|晚安|[谢謝]{2}|好的?|再[见見]|嗯+|哈+|是的?)\W*",
-    re.IGNORECASE,
-)
 _WEIGHTS = {"user": 1.0, "assistant": 0.5}
 """What a person says counts more than what the model makes of it; what tools report can be had again."""
 
@@ -131,9 +122,10 @@ def score(turn: Turn) -> float:
 
 def _score(message: Message) -> float:
     text = message.content or ""
-    if _GREETING.fullmatch(text):
+    if expression("talk", "greeting", r"\W*{}\W*").fullmatch(text):
         return 0.0
-    return 1.0 + 3.0 * bool(_MARKED.search(text)) + 1.0 * bool(_NUMBER.search(text)) + 1.0 * bool(_CODE.search(text))
+    is_marked = expression("talk", "marked").search(text) is not None
+    return 1.0 + 3.0 * is_marked + 1.0 * bool(_NUMBER.search(text)) + 1.0 * bool(_CODE.search(text))
 
 
 def layered(turns: Sequence[Turn], size: Size, room: float) -> WindowView:

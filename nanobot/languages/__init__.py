@@ -38,6 +38,12 @@ def alternatives(subject: str, key: str) -> str:
     return "|".join(each[key].replace("\n", "") for each in tables(subject) if key in each) or "(?!)"
 
 
+@cache
+def expression(subject: str, key: str, around: str = "{}") -> re.Pattern[str]:
+    """Compile what the languages have under a key, in the place of the braces; small and capital letters alike."""
+    return re.compile(around.replace("{}", f"(?:{alternatives(subject, key)})"), re.IGNORECASE)
+
+
 def fill(form: str, parts: Mapping[str, str]) -> str:
     """Put the parts of a form into their places."""
     while (filled := _PART.sub(lambda part: f"(?:{parts[part[1]]})", form)) != form:

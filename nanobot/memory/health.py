@@ -5,11 +5,13 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache
 from itertools import combinations
 from pathlib import PurePosixPath
 from typing import Literal
 
 from nanobot.authority import Origin
+from nanobot.languages import tables
 from nanobot.memory.changes import parse
 from nanobot.memory.facts import bare, compared, is_told_of_others
 from nanobot.memory.history import Ages
@@ -87,14 +89,6 @@ _OWN = (None, Origin.OWNER, Origin.PERSON)
 """Whose words a version rests on that no stranger, page or tool had a part in; Dream, which names none, takes others'
 words from nobody.
 """
-
-_CALLED = re.compile(
-    r"(?P<what>(?:my|our|your|his|her|their|the|\w+['\u2019]s)\s[^.!?;:]{2,60}?)(?:['\u2019]s name)?"
-    r"\s+(?:is|are)(?: (?:called|named))?\s+(?P<name>(?-i:[^\W\d_a-z])[^.!?;,]{0,40})[.!]?"
-    r"|(?P<wen>[^。！？；，]{1,20}?)(?:名字)?(?:叫做?|名叫|的名字是)\s*(?P<ming>[^。！？；，]{1,20})。?",
-    re.IGNORECASE,
-)
-"""What has one name: "my dog is Pixel", "我的狗叫皮皮"."""
 
 _COMMON = 40
 """A word that stands in more lines than this does not bring two of them together."""
@@ -209,11 +203,17 @@ def _are_two_names(one: str, other: str) -> bool:
 
 
 def _name_of(text: str) -> tuple[str, str] | None:
-    match = _CALLED.fullmatch(bare(text))
+    match = next((found for form in _naming_forms() if (found := form.fullmatch(bare(text)))), None)
     if match is None:
         return None
-    what, name = (match["what"], match["name"]) if match["name"] else (match["wen"], match["ming"])
-    return what.strip().casefold(), name.strip().casefold()
+    return match["what"].strip().casefold(), match["name"].strip().casefold()
+
+
+@cache
+def _naming_forms() -> Sequence[re.Pattern[str]]:
+    """Compile the forms that say what one thing is called: "my dog is Pixel"."""
+    forms = [each["called"].replace("\n", "") for each in tables("talk") if "called" in each]
+    return [re.compile(form, re.IGNORECASE) for form in forms]
 
 
 def _wordy(text: str) -> str:

@@ -9,6 +9,7 @@ from datetime import date
 from functools import cached_property
 
 from nanobot.authority import Origin, Scope, least
+from nanobot.languages import expression
 from nanobot.memory.dream.draft import DraftChange
 from nanobot.memory.dream.operations import Proposal, RefusedOperation
 from nanobot.memory.episodes.transcript_text import origin_of, others_words
@@ -242,7 +243,7 @@ def _day(timestamp: str) -> date:
 # Whose words may say what: what is remembered as so rests on the words of those whose memory it is.
 
 
-_SAID_BY = re.compile(r"(?P<by>.{1,80}?)(?: (?:said|says|wrote|writes)|说|說|写道)\s?[:：,，]\s?(?P<text>\S.*)")
+_SAID_BY = r"(?P<by>.{1,80}?)(?-i:{})\s?[:：,，]\s?(?P<text>\S.*)"
 _LABEL = re.compile(r"\w+")
 _LONGEST_HAN_LABEL = 2
 _FEWEST, _SMALL = 3, 1 / 4
@@ -284,7 +285,7 @@ class _Grounds:
         """Return a line as it may stand there. Raises RefusedOperation."""
         if self.speak_for(text):
             return text
-        found = _SAID_BY.fullmatch(text.strip())
+        found = expression("talk", "said_by", _SAID_BY).fullmatch(text.strip())
         body, by = (found["text"].strip(' “”"「」'), found["by"].casefold()) if found else (text.strip(), "")
         ranked = sorted(self.others, key=lambda one: one[0].casefold() != by)
         name = next((name for name, said in ranked if speaks_for(said, body)), None)

@@ -5,12 +5,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
+from nanobot.languages import expression
 from nanobot.memory.changes import Operation
 from nanobot.memory.dream.draft import Draft, DraftChange, apply, check_merge, check_share, is_same
 from nanobot.memory.dream.evidence import Evidence, EvidenceIndex, SpokenWords, worded
 from nanobot.memory.dream.operations import DreamLimits, Proposal, RefusedOperation
 from nanobot.memory.history import Ages
 from nanobot.memory.markdown import body_of, facts_of
+from nanobot.memory.recall.ranking import ends_in_question
 from nanobot.memory.tombstones import Tombstone, Undone
 from nanobot.nlp.own_words import without_who
 from nanobot.nlp.secrets import REDACTED, redact, refusal
@@ -76,12 +78,7 @@ _ALIKE = 0.5
 _FEW, _SAME = 2, 1 / 3
 """So many words, and this share of them, say the same thing in other words; one alone may be about anything."""
 _TITLES = frozenset({"mr", "mrs", "ms", "dr", "prof"})
-_ASKS = re.compile(r"(?:[?？]|[吗呢])\s*$")
 _SENTENCE = re.compile(r"(?<=[.!?;])(?<!\bM[rs]\.)(?<!\bDr\.)(?<!\bMrs\.)\s+|(?<=[。！？；])")
-_OPENING = re.compile(
-    r"(?:(?:no|nope|yes|yeah|oh|ok|okay|well|really|actually|sorry|again)\b\s*)+[,:]\s*|(?:不|不对|不是|是的|对|好的|其实)[，,]",
-    re.IGNORECASE,
-)
 
 
 def check_return(tombstone: Tombstone, claim: str, spoken: Sequence[SpokenWords]) -> bool:
@@ -125,7 +122,7 @@ def _is_another(claim: str, undone: str) -> bool:
 def _says(said: str, claim: str) -> bool:
     """True if a sentence says that, be it in other words: it speaks of the same, and nothing in it says otherwise."""
     bare = without_who(claim)
-    if _ASKS.search(said) or difference(_begun(bare), _begun(said), in_passing=True):
+    if ends_in_question(said) or difference(_begun(bare), _begun(said), in_passing=True):
         return False
     words, there = content_words(bare) - _TITLES, content_words(said)
     shared = sum(not there.isdisjoint({word, *synonyms().get(word, ())}) for word in words)
@@ -149,7 +146,7 @@ def _sentences(spoken: Iterable[SpokenWords]) -> Iterator[str]:
         for line in one.text.split("\n"):
             for part in dict.fromkeys([line, *_SENTENCE.split(line)]):
                 sentence = part.strip()
-                opening = _OPENING.match(sentence)
+                opening = expression("talk", "opening").match(sentence)
                 yield sentence[opening.end() :] if opening else sentence
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from nanobot.languages import expression
 from nanobot.nlp.words import content_words, words_of
 
 LONGEST = 4_000
@@ -20,16 +21,8 @@ _FACT = re.compile(
     r"^[\W_]*FACTS?\b[\W_]*?\[(?P<from>[^\]]*)\]\s*(?:[(（](?P<about>[^)）]*)[)）])?[\s:：*_-]*(?P<text>\S.*)$",
     re.IGNORECASE,
 )
-_HEADING = re.compile(r"^\W*(?:summary|facts?|摘要|总结|事实)\W*$", re.IGNORECASE)
 _BULLET = re.compile(r"^\s*(?:[-*•·]|\d{1,2}[.)])\s+")
 _NUMBER = re.compile(r"\d+")
-_DECLINED = re.compile(
-    r"\W*(?:(?:i['’]?m|i am|we['’]?re|we are)\s+(?:very |so )?(?:sorry|unable|not able|afraid)|sorry\b|unfortunately\b"
-    r"|(?:i|we)\s+(?:can['’]?t|cannot|can not|won['’]?t|will not|do not|don['’]?t|am not)\b"
-    r"|as an? (?:ai|language model)"
-    r"|抱歉|对不起|對不起|很遗憾|我(?:无法|不能|没有办法|没法)|作为(?:一个|一名)?(?:AI|人工智能|语言模型))",
-    re.IGNORECASE,
-)
 _ERROR = re.compile(
     r"\W*(?:error\b|exception\b|traceback\b|http[ /]?\d|(?:4\d\d|5\d\d)\s|<!doctype|<html"
     r"|internal server|bad gateway"
@@ -77,7 +70,8 @@ def read_summary(answer: str, about: str) -> Summary | None:
     if document is None:
         rows = [line.strip() for line in text.splitlines() if _json(line) is None]
         facts = [fact for row in rows if (fact := _fact_line(row))]
-        said = [row for row in rows if row and not _HEADING.match(row) and not _FACT.match(row)]
+        heading = expression("talk", "heading", r"^\W*{}\W*$")
+        said = [row for row in rows if row and not heading.match(row) and not _FACT.match(row)]
     else:
         facts = list(_facts_in(document))
         said = [line.strip() for line in _text_in(document).splitlines() if line.strip()]
@@ -128,7 +122,7 @@ def _is_summary(text: str, about: str, *, is_listed: bool) -> bool:
         return False
     lines = text.splitlines()
     is_in_form = all(line.startswith("- ") for line in lines)
-    if _ERROR.match(text) or (_DECLINED.match(text) and not is_listed):
+    if _ERROR.match(text) or (expression("talk", "declined", r"\W*{}").match(text) and not is_listed):
         return is_in_form and not content_words(text).isdisjoint(content_words(about))
     is_short = len(words_of(_HEAD.sub("", about))) <= _FEW_WORDS and len(words_of(text)) > 1
     return (is_in_form and len(lines) == 1) or is_short or is_supported(text, about)

@@ -12,7 +12,7 @@ from nanobot.authority import Authority, Origin, least, may_touch
 from nanobot.errors import LLMError
 from nanobot.memory.notes import Note
 from nanobot.memory.prompt import fenced, prompt
-from nanobot.memory.recall.ranking import read_question, telling
+from nanobot.memory.recall.ranking import ends_in_question, read_question, telling
 from nanobot.memory.recall.service import RecallService
 from nanobot.memory.scopes import MemoryRegistry
 from nanobot.messages import InboundMessage
@@ -241,7 +241,7 @@ def _query(text: str, before: Sequence[str], today: date) -> str:
     """Return the search text: the message, with earlier ones if it only asks on; "" if it tells nothing."""
     question = read_question(text, today, (), ())
     words = list(telling(question))
-    if len(words) <= 1 and not question.days and text.rstrip().endswith(("?", "？", "吗", "呢")):
+    if len(words) <= 1 and not question.days and ends_in_question(text):
         text = " ".join([*before, text])
     elif not words and not question.days:
         return ""

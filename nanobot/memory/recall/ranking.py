@@ -8,18 +8,12 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 
-from nanobot.languages import alternatives, tables
+from nanobot.languages import expression, tables
 from nanobot.nlp.dates import Days, days_in, without_days
 from nanobot.nlp.words import is_stop, words_of
 from nanobot.ports import IndexSize, SearchableText, SemanticMatches
 
 # What a person asks for, read from their words.
-
-
-@cache
-def _expression(key: str) -> re.Pattern[str]:
-    """Compile what the languages have for a key of recall.toml."""
-    return re.compile(alternatives("recall", key), re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +42,18 @@ def read_question(text: str, today: date, speakers: Sequence[str], years: Sequen
         years: the years in which anything was said; "in May" may mean each of them.
     """
     days = days_in(text, today, years)
-    every = words_of(_expression("asking").sub(" ", without_days(text, today)))
+    every = words_of(expression("recall", "asking").sub(" ", without_days(text, today)))
     named = {speaker: set(words_of(speaker)) for speaker in speakers}
     about = frozenset(speaker for speaker, name in named.items() if name and not name.isdisjoint(every))
     names = {word for speaker in about for word in named[speaker]}
     words = [word for word in every if word not in names]
     telling = [word for word in words if not is_stop(word)]
-    own, bots = bool(_expression("self").search(text)), bool(_expression("other").search(text))
+    own, bots = bool(expression("recall", "self").search(text)), bool(expression("recall", "other").search(text))
     return RecallQuestion(
         words=list(dict.fromkeys(telling or ([] if days else words))),
         about=about,
         days=days,
-        asks_when=bool(_expression("when").search(text)),
+        asks_when=bool(expression("recall", "when").search(text)),
         own=own and not about,
         bots=bots and not own and not about,
     )
@@ -85,7 +79,12 @@ Values = list[float]
 
 def asks(said: SearchableText) -> bool:
     """True if a text ends in a question."""
-    return _question_end().search(said.text) is not None
+    return ends_in_question(said.text)
+
+
+def ends_in_question(text: str) -> bool:
+    """Return True if a text ends as a question does."""
+    return _question_end().search(text) is not None
 
 
 @cache
@@ -96,7 +95,7 @@ def _question_end() -> re.Pattern[str]:
 
 def tells_time(said: SearchableText) -> bool:
     """True if a text says when something is."""
-    return bool(_expression("time").search(said.text))
+    return bool(expression("recall", "time").search(said.text))
 
 
 class CandidatePage:
@@ -455,7 +454,7 @@ def telling(question: RecallQuestion) -> Iterator[str]:
 
 def speaks_of_oneself(text: str) -> bool:
     """True if a message is about whoever wrote it, not only for them ("tell me a joke")."""
-    return _expression("oneself").search(_expression("service").sub(" ", text)) is not None
+    return expression("recall", "oneself").search(expression("recall", "service").sub(" ", text)) is not None
 
 
 @cache
