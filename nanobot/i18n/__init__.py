@@ -49,7 +49,9 @@ def language_of(text: str, otherwise: Language = "en") -> Language:
 
     The script tells it, and among languages of the same script the words that hold sentences together.
     """
-    weights = {letters: len(pattern.findall(text)) * weight for letters, (pattern, weight) in _scripts().items()}
+    weights = {
+        letters: sum(map(len, pattern.findall(text))) * weight for letters, (pattern, weight) in _scripts().items()
+    }
     if not any(weights.values()):
         return otherwise
     script = max(weights, key=lambda letters: weights[letters])
@@ -75,7 +77,7 @@ def count_telling(words: Sequence[str], language: Language) -> int:
     return sum(word in telling for word in words)
 
 
-_WORD = re.compile(r"[^\W\d_][^\W\d_'-]*(?:['-][^\W\d_]+)*['-]*")
+_WORD = re.compile(r"[^\W\d_][\w'-]*")
 
 
 @cache
@@ -87,7 +89,7 @@ def _telling(language: Language) -> frozenset[str]:
 def _scripts() -> Mapping[str, tuple[re.Pattern[str], int]]:
     """For each script its letters, and how much one carries."""
     spoken = [table(language, "speech") for language in LANGUAGES]
-    return {each["letters"]: (re.compile(f"[{each['letters']}]"), each.get("weight", 1)) for each in spoken}
+    return {each["letters"]: (re.compile(f"[{each['letters']}]+"), each.get("weight", 1)) for each in spoken}
 
 
 class _AgreeingFormatter(Formatter):

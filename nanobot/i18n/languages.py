@@ -58,7 +58,7 @@ def evident_language(text: str) -> Language | None:
         return language
     prose = "\n".join(line for line in words.splitlines() if not _OF_CODE.search(line))
     said = words_in(_without_names(prose))
-    telling = {language: count_telling(said, language) for language in LANGUAGES}
+    telling = {each: count_telling(said, each) for each in LANGUAGES if not is_told_by_script(each)}
     language = max(telling, key=lambda each: telling[each])
     return language if len(said) >= 2 and telling[language] >= 1 and telling[language] * 6 >= len(said) else None
 
