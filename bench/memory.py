@@ -13,6 +13,8 @@ from bench.written import write_session
 from nanobot.workspace import Home, Workspace
 
 _TURN = "import sys; from bench.memory import one_turn; one_turn(sys.argv[1], sys.argv[2])"
+_OPENAI = [PYTHON, "-c", "import openai"]
+_RATIO = 1.15
 _CONFIG = """
 model: loopback
 models:
@@ -32,9 +34,16 @@ def measure(scale: Scale) -> Sequence[Figure]:
         ]
         with _endpoint() as url:
             home.config.write_text(_CONFIG.format(url=url), encoding="utf-8")
-            whole = [_chat(home) for _ in range(runs)]
+            pairs = [(_chat(home), spend(_OPENAI)) for _ in range(scale.runs)]
+    whole, bare_client = zip(*pairs, strict=True)
     took = f"{median(one.seconds for one in whole):.2f} s from start to end, at best {min(whole).seconds:.2f} s"
-    return [*bare, Figure("nanobot chat -m, with the client of a real endpoint", _memory(whole), "MB", note=took)]
+    ratio = median(one.seconds for one in whole) / median(one.seconds for one in bare_client)
+    best = min(whole).seconds / min(bare_client).seconds
+    return [
+        *bare,
+        Figure("nanobot chat -m, with the client of a real endpoint", _memory(whole), "MB", note=took),
+        Figure("nanobot chat -m : import openai", ratio, "times", _RATIO, least=best),
+    ]
 
 
 def one_turn(home: str, session: str) -> None:
