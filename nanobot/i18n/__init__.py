@@ -87,7 +87,7 @@ def _telling(language: Language) -> frozenset[str]:
 
 @cache
 def _scripts() -> Mapping[str, tuple[re.Pattern[str], int]]:
-    """For each script its letters, and how much one carries."""
+    """For each script the runs of its letters, and how much one letter carries."""
     spoken = [table(language, "speech") for language in LANGUAGES]
     return {each["letters"]: (re.compile(f"[{each['letters']}]+"), each.get("weight", 1)) for each in spoken}
 

@@ -132,7 +132,7 @@ def _found(text: str, today: date, years: Sequence[int]) -> list[tuple[int, int,
 
 
 Resolve = Callable[[re.Match[str], date, Sequence[int]], Iterator[Days]]
-"""What a match means, said on this day, where a date without a year may mean these years."""
+"""Meaning of a match: of the day on which it was said, and of the years that a date without one may mean."""
 
 
 @dataclass(frozen=True, slots=True)

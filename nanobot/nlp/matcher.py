@@ -19,7 +19,7 @@ _KEY = LEAST_COPY // 2  # characters by which lines are looked up
 
 _FEW = 32
 _COPYING = ("relevant_memories", '"role":"tool"')
-"""Where copies stand in a conversation. Looking for many lines in everything takes too long."""
+"""Marks of copies in a conversation. Looking for many lines in everything takes too long."""
 
 _ANSWERED = '"role":"assistant"'
 
@@ -225,7 +225,7 @@ def _pattern(term: str) -> re.Pattern[str]:
 
 
 def _unescaped(text: str) -> str:
-    """Its longest piece without what JSON writes otherwise."""
+    """Return its longest piece without what JSON writes otherwise."""
     return max(re.split(r'["\\\x00-\x1f]', text), key=len)
 
 

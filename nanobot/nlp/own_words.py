@@ -142,7 +142,7 @@ class Clause:
 
 @dataclass(frozen=True)
 class Sentence:
-    """Its text as it stands there, and its clauses."""
+    """Sentence with its text as it stands there, its clauses and all their words."""
 
     raw: str
     clauses: Sequence[Clause]

@@ -99,7 +99,7 @@ def _cut_out(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 
 _LONG_WORD = re.compile("[!-~]{16,}")
-"""What issuers make is never shorter."""
+"""Words that are long enough to be a token of an issuer."""
 
 _BEFORE_TOKEN = 50
 """Characters before such a word that may say what it is: "Authorization: Bearer"."""
