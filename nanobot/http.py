@@ -1,13 +1,20 @@
-"""HTTP on a port of this machine: who connects and says nothing, or too much, holds up nobody."""
+"""HTTP server of the program: the one place that listens on ports of this machine; others bring their routes.
+
+A connection that says nothing, or too much, holds up nobody; a call without the secret of its route gets no further.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import hmac
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aiohttp import web
 
-Handler = Callable[["HttpCall"], Awaitable[web.Response]]
+from nanobot.errors import NanobotError
+
+Handler = Callable[["HttpCall"], Awaitable[web.StreamResponse]]
 """Answers a call; where it raises, the answer is 500, and the log tells why."""
 
 
@@ -53,48 +60,86 @@ class HttpCall:
         return bytes(body)
 
 
-class HttpServer:
-    """Answers on some paths, each with one method."""
+@dataclass(frozen=True, slots=True)
+class HeaderSecret:
+    """Header, and the value that it must have in each call of a route."""
 
-    def __init__(self, handlers: Mapping[tuple[str, str], Handler], limits: ServerLimits | None = None) -> None:
-        """`handlers` by method and path."""
-        self._handlers = handlers
+    header: str
+    value: str = field(repr=False)
+
+    def is_in(self, call: HttpCall) -> bool:
+        """True if a call has it. Takes the same time wherever two values differ."""
+        told = call.header(self.header).encode("utf-8", "surrogateescape")
+        return hmac.compare_digest(told, self.value.encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Method and path with their handler; calls without the `secret` are answered with 403, unread."""
+
+    method: str
+    path: str
+    handler: Handler
+    secret: HeaderSecret | None = None
+
+
+class ListenError(NanobotError):
+    """Error: an address of this machine cannot be listened on; `reason` in the system's words."""
+
+    def __init__(self, host: str, port: int, error: OSError) -> None:
+        self.reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+        super().__init__(f"{host}:{port} cannot be listened on ({self.reason})")
+
+
+class HttpServer:
+    """Server of some routes at one address."""
+
+    def __init__(self, routes: Sequence[Route], limits: ServerLimits | None = None) -> None:
+        self._routes = {(route.method, route.path): route for route in routes}
         self._limits = limits or ServerLimits()
 
     @asynccontextmanager
     async def listening(self, host: str, port: int, *, patience: float) -> AsyncIterator[int]:
         """Serve meanwhile; gives the port. At the end what is being answered has `patience` seconds.
 
-        Raises OSError if it cannot be listened there.
+        Raises ListenError.
         """
         runner = web.ServerRunner(_Server(self._answer, self._limits), shutdown_timeout=patience)
         await runner.setup()
         try:
-            await web.TCPSite(runner, host, port).start()
+            try:
+                await web.TCPSite(runner, host, port).start()
+            except OSError as error:
+                raise ListenError(host, port, error) from error
             yield runner.addresses[0][1]
         finally:
             await runner.cleanup()
 
-    async def _answer(self, request: web.BaseRequest) -> web.Response:
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         method = "GET" if request.method == "HEAD" else request.method
-        handler = self._handlers.get((method, request.path))
-        if handler is None:
-            is_there = any(path == request.path for _, path in self._handlers)
+        route = self._routes.get((method, request.path))
+        if route is None:
+            is_there = any(path == request.path for _, path in self._routes)
             return web.Response(status=405 if is_there else 404)
-        return await handler(HttpCall(request, self._limits))
+        call = HttpCall(request, self._limits)
+        if route.secret and not route.secret.is_in(call):
+            return web.Response(status=403)
+        return await route.handler(call)
 
 
 class _Server(web.Server):
     """Drops the connection that has been idle for longest when there are too many."""
 
-    def __init__(self, answer: Callable[[web.BaseRequest], Awaitable[web.Response]], limits: ServerLimits) -> None:
+    def __init__(
+        self, answer: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], limits: ServerLimits
+    ) -> None:
         super().__init__(self._busily, access_log=None, keepalive_timeout=limits.seconds, lingering_time=1.0)
         self._answer = answer
         self._most = limits.connections
         self._busy = 0
         self._idle: dict[web.RequestHandler, None] = {}  # in the order in which they became that
 
-    async def _busily(self, request: web.BaseRequest) -> web.Response:
+    async def _busily(self, request: web.BaseRequest) -> web.StreamResponse:
         connection = request.protocol
         self._idle.pop(connection, None)
         self._busy += 1

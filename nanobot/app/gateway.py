@@ -23,11 +23,12 @@ from nanobot.channels.socket.server import TerminalServer, Welcome
 from nanobot.commands.admin import GatewayLines, Pairing, asked_at_shell, link_command, pair_command
 from nanobot.config import Config
 from nanobot.core.approvals import lapsed
-from nanobot.errors import expected_in
+from nanobot.errors import NanobotError, expected_in
+from nanobot.http import HttpServer, ListenError
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
 from nanobot.messages import Address, InboundMessage, OutboundMessage
-from nanobot.ops.health import Health
+from nanobot.ops.health import health_route
 from nanobot.ops.socket import SocketServer, served
 from nanobot.ops.socket import Tell as TellProgress
 from nanobot.ops.supervisor import Supervisor
@@ -100,7 +101,7 @@ class Gateway:
             menu=menu_of(self._bot.commands),
         )
         self._runners = self._watch.runners = build_runners(configured_channels(config), services, spool)
-        self._health = self._watch.health = self._supervised_health()
+        self._http = self._watch.health = self._supervised_http()
         self._desk = TerminalServer(spool, self._welcome, self._bot.language, self._recover)
 
     async def run(self, ending: EndRequest) -> None:
@@ -144,8 +145,8 @@ class Gateway:
         yield Supervisor(self._desk.name, self._desk.run, self._ground.clock).run()
         yield SocketServer(self._ground.workspace, __version__, {**control, "attach": self._desk.attach}).run()
         yield from (runner.delivering.run() for runner in self._runners)
-        if self._health:
-            yield self._health.run()
+        if self._http:
+            yield self._http.run()
 
     async def _end(self, listening: Sequence[asyncio.Task[None]], ending: EndRequest) -> None:
         """Let what runs finish, within the limit, unless it is to end at once."""
@@ -220,16 +221,23 @@ class Gateway:
         said = [line for language in args for line in await self._bot.about_memory(asked_at_shell(language))]
         return {**state, "memory": said}
 
-    def _supervised_health(self) -> Supervisor | None:
+    def _supervised_http(self) -> Supervisor | None:
+        """Build the HTTP server, kept alive; whatever is to answer at this address brings a route."""
         at = self._ground.config.gateway.health
         if at is None:
             return None
+        server = HttpServer([health_route(self._watch.look)])
 
-        def listening(port: int) -> None:
-            self._tell(say("gateway.health", self._language, url=f"http://{at._replace(port=port)}/health"))
+        async def serve() -> None:
+            try:
+                async with server.listening(at.host, at.port, patience=1.0) as port:
+                    url = f"http://{at._replace(port=port)}/health"
+                    self._tell(say("gateway.health", self._language, url=url))
+                    await asyncio.Event().wait()
+            except ListenError as error:
+                raise NanobotError(f"{error}; set gateway.health to another address, or to off") from error
 
-        health = Health(at.host, at.port, self._watch.look, listening)
-        return Supervisor("health", health.run, self._ground.clock, changed=self._watch.changed)
+        return Supervisor("health", serve, self._ground.clock, changed=self._watch.changed)
 
     async def _aclose(self) -> None:
         closing = [runner.aclose() for runner in self._runners]

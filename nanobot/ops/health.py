@@ -1,18 +1,12 @@
-"""`GET /health`: whether the gateway is well, for whoever watches it."""
+"""Health of the gateway as figures, `GET /health`: no names, no secrets."""
 
-import asyncio
-import os
 import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from nanobot.errors import NanobotError
+from aiohttp import web
+
+from nanobot.http import HttpCall, Route
 from nanobot.ports.gateway import GatewayState, LookAtGateway
-
-if TYPE_CHECKING:
-    from aiohttp import web
-
-    from nanobot.http import HttpCall, ServerLimits
 
 OK = 200
 NOT_OK = 503
@@ -24,50 +18,15 @@ _PATH = re.compile(
 """Of a file; an address on the web is none."""
 
 
-class HealthError(NanobotError):
-    """Error: the health server cannot run; the text says why and what to do."""
+def health_route(look: LookAtGateway) -> Route:
+    """Return the route that answers 200 while every channel is well, 503 otherwise, with the figures as JSON."""
 
-
-class Health:
-    """Answers 200 while every channel is well, 503 otherwise, with the figures as JSON: no names, no secrets."""
-
-    def __init__(
-        self,
-        host: str,
-        port: int,
-        look: LookAtGateway,
-        listening: Callable[[int], None],
-        limits: "ServerLimits | None" = None,
-    ) -> None:
-        """`listening` is told the port, which the system chooses if it is 0."""
-        self._host = host
-        self._port = port
-        self._look = look
-        self._listening = listening
-        self._limits = limits
-
-    async def run(self) -> None:
-        """Serve until cancelled. Raises HealthError."""
-        from nanobot.http import HttpServer  # a fifth of a second
-
-        server = HttpServer({("GET", "/health"): self._answer}, self._limits)
-        try:
-            async with server.listening(self._host, self._port, patience=1.0) as port:
-                self._listening(port)
-                await asyncio.Event().wait()
-        except OSError as error:
-            why = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
-            raise HealthError(
-                f"{self._host}:{self._port} cannot be listened on ({why}); set gateway.health to another address, "
-                "or to off"
-            ) from error
-
-    async def _answer(self, _: "HttpCall") -> "web.Response":
-        from aiohttp import web
-
-        state = await self._look()
+    async def answer(_: HttpCall) -> web.Response:
+        state = await look()
         is_well = not state.is_stopping and not any(channel.is_red for channel in state.channels)
         return web.json_response(figures(state, is_well=is_well), status=OK if is_well else NOT_OK)
+
+    return Route("GET", "/health", answer)
 
 
 def figures(state: GatewayState, *, is_well: bool) -> Mapping[str, object]:

@@ -13,16 +13,15 @@ from nanobot.tools.approval import Approval, ApprovalRequest, Rule
 MOST_REFUSALS = 3
 """Calls of one risk that may be refused in a turn; after them the model is told to stop."""
 
-_RULES: Mapping[Risk, tuple[Rule, Rule]] = {  # for an owner, and for everybody else
-    "read": ("allow", "allow"),
-    "write": ("allow", "allow"),
-    "steer": ("ask", "deny"),
-    "outside": ("ask", "deny"),
-    "send": ("ask", "deny"),
-    "spend": ("ask", "deny"),
+_Rules = tuple[Rule, Rule, Rule, Rule]
+_TABLE: Mapping[Risk, _Rules] = {  # for the owner alone, the owner in a group, a member, a guest
+    "read": ("allow", "allow", "allow", "allow"),
+    "write": ("allow", "allow", "allow", "allow"),
+    "steer": ("ask", "ask", "deny", "deny"),
+    "outside": ("ask", "ask", "deny", "deny"),
+    "send": ("ask", "deny", "deny", "deny"),
+    "spend": ("ask", "deny", "deny", "deny"),
 }
-_OF_THE_PERSON: frozenset[Risk] = frozenset({"run", "send", "spend"})
-"""Risks that reach what is the owner's, wherever they speak: in a group an owner counts as a member there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +50,18 @@ class ToolPolicy:
     def __init__(self, approval: Approval, commands: ExecPolicy = USUAL) -> None:
         self._approval = approval
         self.commands = commands
+        self._table: Mapping[Risk, _Rules] = {
+            **_TABLE,
+            "run": (commands.owner, commands.member, commands.member, "deny"),
+        }
         self._refused: dict[tuple[str, Risk], tuple[str, int]] = {}
 
     def rule(self, authority: Authority, risk: Risk) -> Rule:
         """Return the rule for a call of this risk on this authority."""
-        if risk in ("read", "write"):
-            return "allow"
-        if authority.role is Role.GUEST:
-            return "deny"
-        if risk == "run":
-            return self.commands.owner if is_for_owner(authority) else self.commands.member
-        of_owner, of_others = _RULES[risk]
-        is_owner = is_for_owner(authority) if risk in _OF_THE_PERSON else authority.role is Role.OWNER
-        return of_owner if is_owner else of_others
+        alone, in_group, member, guest = self._table[risk]
+        if authority.role is Role.OWNER:
+            return alone if is_for_owner(authority) else in_group
+        return member if authority.role is Role.MEMBER else guest
 
     async def permit(self, caller: Caller, risk: Risk, request: ApprovalRequest, denied: str, declined: str) -> None:
         """Return if a call may be made, after a yes where the rule demands one.

@@ -1,7 +1,6 @@
 """The Telegram channel: updates received by polling or a webhook, and all parts put together."""
 
 import asyncio
-import hmac
 import json
 import logging
 import secrets
@@ -25,7 +24,7 @@ from nanobot.channels.telegram.sending import MB, Menu, Spelling, TelegramSender
 from nanobot.channels.telegram.settings import TelegramSettings, Webhook
 from nanobot.channels.telegram.updates import STORED_AFTER, PendingUpdates, Updates
 from nanobot.errors import NanobotError, StoreError
-from nanobot.http import HttpCall, HttpServer, ServerLimits
+from nanobot.http import HeaderSecret, HttpCall, HttpServer, ListenError, Route, ServerLimits
 from nanobot.ports import Clock, Publish
 
 # Polling.
@@ -115,13 +114,14 @@ class WebhookServer:
         async def receive(call: HttpCall) -> web.Response:
             return web.Response(status=await self._receive(call, pending))
 
-        server = HttpServer({("POST", urlsplit(where.url).path or "/"): receive}, self._limits)
+        secret = HeaderSecret(_HEADER, self._secret)
+        server = HttpServer([Route("POST", urlsplit(where.url).path or "/", receive, secret)], self._limits)
         async with AsyncExitStack() as stack:
             try:
                 await stack.enter_async_context(server.listening(where.listen, where.port, patience=5.0))
-            except OSError as error:
+            except ListenError as error:
                 raise NanobotError(
-                    f"The webhook cannot listen at {where.listen}:{where.port} ({error.strerror or error}). Choose "
+                    f"The webhook cannot listen at {where.listen}:{where.port} ({error.reason}). Choose "
                     "another port in telegram.webhook, or stop what uses this one."
                 ) from error
             log.info("telegram: the webhook listens at %s:%s", where.listen, where.port)
@@ -135,9 +135,6 @@ class WebhookServer:
 
     async def _receive(self, call: HttpCall, pending: PendingUpdates) -> int:
         """Deal with a call; the status to answer with."""
-        told = call.header(_HEADER).encode("utf-8", "surrogateescape")
-        if not hmac.compare_digest(told, self._secret.encode()):
-            return 403
         try:
             update = json.loads(await call.read())
             is_picture = "media_group_id" in update.get("message", {})

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 from aiohttp import web
 
-from nanobot.http import HttpCall, HttpServer, ServerLimits
+from nanobot.http import HeaderSecret, HttpCall, HttpServer, ListenError, Route, ServerLimits
 
 HASTY = ServerLimits(seconds=0.2, body=1_000, connections=50)
 PATIENT = ServerLimits(seconds=60.0, body=1_000, connections=50)
@@ -41,7 +41,12 @@ class Served:
         self.gate = asyncio.Event()
         self.begun = asyncio.Event()
         self.lines: list[Line] = []
-        routes = {("POST", "/echo"): self._echo, ("POST", "/slow"): self._slow, ("GET", "/health"): self._echo}
+        routes = [
+            Route("POST", "/echo", self._echo),
+            Route("POST", "/slow", self._slow),
+            Route("GET", "/health", self._echo),
+            Route("POST", "/private", self._echo, HeaderSecret("X-Secret", "opensesame")),
+        ]
         self.server = HttpServer(routes, limits)
         self.port = 0
 
@@ -147,6 +152,33 @@ def packed(size: int) -> bytes:
 async def test_what_is_asked_is_answered_by_its_status(request_: str | bytes, status: int) -> None:
     async with Served(PATIENT).listening() as served:
         assert await (await served.call(request_)).status() == status
+
+
+@pytest.mark.parametrize(
+    ("header", "status"),
+    [
+        ("", 403),
+        ("X-Secret: opensesam\r\n", 403),
+        ("X-Secret: öpensesame\r\n", 403),
+        ("X-Other: opensesame\r\n", 403),
+        ("x-secret: opensesame\r\n", 200),
+    ],
+)
+async def test_a_route_with_a_secret_is_for_those_who_bring_it(header: str, status: int) -> None:
+    async with Served(PATIENT).listening() as served:
+        assert await (await served.call(post(path="/private", more=header))).status() == status
+
+
+async def test_without_the_secret_no_byte_of_a_body_is_waited_for() -> None:
+    async with Served(PATIENT).listening() as served:
+        assert await (await served.call(post(path="/private", length=500))).status() == 403
+
+
+async def test_an_address_that_is_taken_is_told() -> None:
+    async with Served(PATIENT).listening() as served:
+        with pytest.raises(ListenError, match=rf"^127\.0\.0\.1:{served.port} cannot be listened on \(Address already"):
+            async with HttpServer([]).listening("127.0.0.1", served.port, patience=0.1):
+                pass
 
 
 async def test_a_thousand_connections_that_say_nothing_keep_nobody_out() -> None:
