@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
-# Waiting for the first of several things.
-
 
 async def first_of(*works: Awaitable[object]) -> None:
     """Return when the first of these is over; by then the others are cancelled, and have ended.
@@ -26,7 +24,7 @@ async def first_of(*works: Awaitable[object]) -> None:
             task.result()
 
 
-# Work that must not be left half done.
+# Uninterrupted work
 
 
 T = TypeVar("T")
@@ -49,7 +47,7 @@ async def shielded(work: Coroutine[Any, Any, T]) -> T:
         raise
 
 
-# Work that waits its turn: in order for each key, keys side by side.
+# Locks by key
 
 
 Job = Callable[[], Awaitable[None]]
@@ -98,7 +96,7 @@ class Rows:
             del self._rows[key]
 
 
-# Where many may pass side by side, or one who wants to be alone.
+# Readers-writer lock
 
 
 class ReadersWriterLock:

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from difflib import SequenceMatcher
 
-# Text: decoded from the bytes of a file, in one canonical form for prompts and guards, made visible for people.
-#
-# Whatever a prompt carries and whatever a guard judges goes through `canonical`: both read the same text.
+# Files as text; whatever a prompt carries and whatever a guard judges goes through `canonical`: both read the same.
 
 
 _MARKS = (  # the longer one first: a UTF-32 mark begins like a UTF-16 one
@@ -232,7 +230,7 @@ def line_changes(base: Sequence[bytes], lines: Sequence[bytes]) -> Sequence[Line
     return [LineChange(start, stop, lines[i:j]) for tag, start, stop, i, j in steps if tag != "equal"]
 
 
-# Text from elsewhere, made safe to look at.
+# Text that is safe to look at
 
 
 # Control characters, half surrogates, and what turns the direction of writing: they can make a text look like another.
@@ -293,7 +291,7 @@ def code(text: str) -> str:
     return f"{fence} {escaped(text)} {fence}" if "`" in text else f"`{escaped(text)}`"
 
 
-# What a terminal may be sent.
+# Text for a terminal
 
 
 _CONTROLS = [code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"]

@@ -42,7 +42,7 @@ from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmat
 from nanobot.store.state import DreamFiles, ProposalsFile
 from nanobot.workspace import Workspace, is_remembered, scope_of
 
-# What `nanobot doctor` looks at of how memory is kept; reads beside a gateway that runs, and changes nothing.
+# State of memory, for `nanobot doctor`
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ async def _history(workspace: Workspace) -> tuple[Kept, str]:
         return ("none" if error.kind == "missing" else "broken"), error.detail
 
 
-# What `nanobot doctor memory` looks at; reads beside a gateway that runs, and changes nothing.
+# Lines of memory, for `nanobot doctor memory`
 
 
 _ANY = ModelInfo("doctor", "any", 1_000_000, 1000)

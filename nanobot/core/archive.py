@@ -17,7 +17,7 @@ from nanobot.ports import Clock, Episode, Episodes
 from nanobot.tokens import TokenEstimator
 from nanobot.transcript import Message
 
-# Which earlier conversations the prompt of a conversation tells of.
+# Episodes in the prompt
 
 
 ROOM = 2_000
@@ -113,7 +113,7 @@ def _is_before(at: str, other: str) -> bool:
         return False
 
 
-# What becomes of a conversation beyond its window.
+# Archiving of a conversation
 
 
 WAIT = 30.0

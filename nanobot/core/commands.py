@@ -13,7 +13,7 @@ from nanobot.messages import Address, Attachment, Button, InboundMessage, Outbou
 from nanobot.nlp.wishes import forget_request
 from nanobot.ports import Clock
 
-# Finds the slash command in a message.
+# Commands
 
 
 _COMMAND = re.compile(r"[/／]([^\W_][\w-]*)(?:\s+(.*))?", re.DOTALL)
@@ -169,7 +169,7 @@ def notice(message: InboundMessage, answer: CommandAnswer) -> OutboundMessage:
     )
 
 
-# What becomes of an edit: a command does not run again because somebody touches up its message.
+# Edited messages
 
 
 _MOST = 1000
@@ -209,7 +209,7 @@ class Edits:
         return "command" if new.is_command and (before is None or before.is_command) else "none"
 
 
-# What a bare yes or no, or a number, stands for right after a command has asked.
+# Answers to the question of a command
 
 
 _QUESTION_MARKS = ("?", "？")
@@ -341,7 +341,7 @@ class Offers:
         return offer.was_asked_since or offer.made < newest
 
 
-# Plain words that call a command.
+# Plain words that call a command
 
 
 def in_command(message: InboundMessage) -> InboundMessage:

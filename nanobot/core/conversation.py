@@ -25,7 +25,7 @@ from nanobot.transcript import (
     Window,
 )
 
-# What became of a message before the process died.
+# Prior attempts, in a process that died
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def _cut_short(lines: Sequence[Message]) -> Sequence[str]:
     return list(dict.fromkeys(call.name for call in calls))
 
 
-# A session, and what of it the model will read.
+# Conversation
 
 
 KEPT = 512

@@ -36,7 +36,7 @@ from nanobot.people.people import TERMINAL
 from nanobot.ports import Bus, Clock
 from nanobot.trace import at_work_on
 
-# Waiting for a disk that cannot be written, because it is full most often: what was said must not get lost.
+# Bus that waits for a full disk
 
 
 T = TypeVar("T")
@@ -126,7 +126,7 @@ class PatientBus:
             self._troubles.pop(waiter, None)
 
 
-# A message from the bus becomes a command, an answer to a question, or a turn in its lane.
+# Dispatcher
 
 
 @dataclass(slots=True)

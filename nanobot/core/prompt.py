@@ -22,7 +22,7 @@ from nanobot.tokens import Counts, TokenEstimator
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
 
-# Know-how in skills/<name>/SKILL.md: its index is always in the prompt, its body on demand.
+# Skills
 
 
 BUDGET = 4096
@@ -75,7 +75,7 @@ class Skills:
         return known
 
 
-# Everything the model reads for a step: the files that people edit, and the conversation.
+# System prompt
 
 
 IDENTITY = (resources.files(__package__) / "prompts" / "identity.md").read_text(encoding="utf-8")
@@ -270,7 +270,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split()).replace("<", "‹").replace(">", "›")
 
 
-# How much of a model's context window is taken, and how much is left for the conversation.
+# Context budget
 
 
 LEAST = 0.1

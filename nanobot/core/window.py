@@ -7,9 +7,6 @@ from dataclasses import dataclass, replace
 from nanobot.languages import expression
 from nanobot.transcript import Message
 
-# What is shown of a conversation that has grown too long.
-
-
 Turn = Sequence[Message]
 Size = Callable[[Message], float]
 
@@ -37,7 +34,7 @@ def size_of(turn: Turn, size: Size) -> float:
     return sum(map(size, turn))
 
 
-# What a tool reported long ago, in a line.
+# Shortened results of tools
 
 
 LENGTH = 160
@@ -54,7 +51,7 @@ def brief(message: Message) -> Message:
     return replace(message, content=f"{first} [… {left_out} more characters; call the tool again if you need them]")
 
 
-# The newest turns: as many as fit, or the last few of these.
+# Newest turns
 
 
 LAST = 20
@@ -78,7 +75,7 @@ def newest(turns: Sequence[Turn], size: Size, room: float) -> int:
     return 0
 
 
-# The newest turns, and of the older ones those that look important; old results of tools are the first to shrink.
+# Important turns
 
 
 FRESH = 0.6
@@ -137,7 +134,7 @@ def layered(turns: Sequence[Turn], size: Size, room: float) -> WindowView:
     return replace(importance(shown, size, room), brief=fresh)
 
 
-# How a conversation is made to fit when it has grown too long: each way has a name.
+# Strategies by name
 
 
 STRATEGIES: Mapping[str, Strategy] = {

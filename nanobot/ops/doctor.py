@@ -20,8 +20,6 @@ from nanobot.ports import DreamRecord
 from nanobot.transcript import SessionInfo
 from nanobot.workspace import Workspace, set_mode
 
-# Looks whether all is well: a list of checks, each with findings.
-
 
 class Verdict(StrEnum):
     """Verdict of a finding; a problem keeps the bot from working, a warning does not."""
@@ -74,7 +72,7 @@ def examine(checks: Iterable[Check]) -> Iterator[tuple[Check, Sequence[Finding]]
         yield check, findings
 
 
-# Checks of what lies on the disk: the workspace, and who may read it.
+# Workspace on disk
 
 
 _OTHERS = 0o077
@@ -191,7 +189,7 @@ def _everything(root: Path) -> Iterator[Path]:
         yield from (Path(folder, name) for name in [*folders, *files])
 
 
-# Checks of the machine: Python, the terminal, the disk.
+# Machine: Python, terminal, disk
 
 
 _OLDEST_PYTHON = (3, 11)
@@ -234,7 +232,7 @@ def disk(path: Path) -> Iterator[Finding]:
         yield ok("doctor.disk_ok", **values)
 
 
-# The check of the conversations: lines that cannot be read, and ends that a crash tore off.
+# Conversations
 
 
 def sessions(folder: Path, rows: Sequence[SessionInfo]) -> Iterator[Finding]:
@@ -254,7 +252,7 @@ def sessions(folder: Path, rows: Sequence[SessionInfo]) -> Iterator[Finding]:
         yield ok("doctor.sessions_ok", count=len(rows))
 
 
-# Checks of memory: how it is kept, its health line by line, and that nobody sees another's.
+# Memory
 
 
 Kept = Literal["ok", "none", "new", "broken"]

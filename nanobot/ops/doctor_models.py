@@ -15,7 +15,7 @@ from nanobot.errors import LLMError, WeightsError
 from nanobot.ops.doctor import Finding, ok, problem, warning
 from nanobot.ports.gateway import BotAccount
 
-# The check of a model behind an endpoint: does it answer, take the key, have the model?
+# Model behind an endpoint
 
 
 _SECONDS = 8.0
@@ -101,7 +101,7 @@ def _judge_endpoint(status: int, body: bytes, values: Mapping[str, object]) -> F
     return ok("doctor.model_ok", **values)
 
 
-# The check of a model that runs here: the engine and the weights are installed, and the model's file can be loaded.
+# Local model
 
 
 def engine(weights: Path | None, load: Callable[[Path], None]) -> Iterator[Finding]:
@@ -121,7 +121,7 @@ def engine(weights: Path | None, load: Callable[[Path], None]) -> Iterator[Findi
             yield ok("doctor.engine_ok")
 
 
-# The check of a chat platform: does it answer, and does it know the bot's token?
+# Chat platforms
 
 
 _PLATFORM_NOT_THERE = 404

@@ -10,7 +10,7 @@ from nanobot.i18n import Language
 from nanobot.messages import Address
 from nanobot.ports.versions import Edit
 
-# The files that people edit, and the notes.
+# Files that people edit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +77,7 @@ class MemoryStore(Protocol):
         ...
 
 
-# What happened, and when: the numbered summaries of past turns.
+# Episodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class Episodes(Protocol):
         ...
 
 
-# What Dream must remember about itself.
+# State of Dream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,7 +218,7 @@ class DreamBook(Protocol):
         ...
 
 
-# Changes of files that are made when somebody has said yes to them.
+# Proposed changes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from nanobot.i18n import Language
 from nanobot.messages import Address, Attachment, Button
 from nanobot.transcript import Message, ToolCall, Usage
 
-# Chat models: what they are asked, and what they answer.
+# Chat models
 
 
 Lacking = Literal["tools", "pictures"]
@@ -141,7 +141,7 @@ class LLM(Protocol):
         ...
 
 
-# When the bot's own work may ask a model, while nobody watches the answer grow.
+# Model calls in the background
 
 
 Ask = Callable[[], Awaitable[Reply]]
@@ -176,7 +176,7 @@ class Quiet:
     def lacks(self, preset: str, what: Lacking) -> None: ...
 
 
-# What the model may do, and who is asked whether it may.
+# Tools
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,6 @@ from nanobot.authority import Scope
 from nanobot.messages import Attachment
 from nanobot.transcript import Line, Message, Owed, Session, SessionInfo, Span
 
-# Where conversations are kept.
-
 
 class SessionStore(Protocol):
     """Store of conversations."""
@@ -72,7 +70,7 @@ class SessionModels(Protocol):
         ...
 
 
-# Files that people send.
+# Files that people send
 
 
 class Media(Protocol):
