@@ -10,8 +10,8 @@ from bench.recall.home import Ours, write_sessions
 from bench.recall.measure import times
 from bench.recall.scale import append, question, timed_inside
 from bench.recall.talk import synthetic_history
+from nanobot.memory.recall.ports import SearchLimits
 from nanobot.memory.recall.search import LocalRecall
-from nanobot.ports import SearchLimits
 from nanobot.workspace import Workspace
 
 _SEARCH, _APPEND = 50.0, 0.5  # ms, the first for a hundred thousand messages

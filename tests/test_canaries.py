@@ -13,11 +13,12 @@ from nanobot.errors import ToolError
 from nanobot.ids import new_id
 from nanobot.memory.recall.index.indexer import Indexer
 from nanobot.memory.recall.index.reader import SqliteRecallIndex
+from nanobot.memory.recall.ports import SearchLimits
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.service import written_reader
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Sender
 from nanobot.nlp.words import words_of
-from nanobot.ports import Caller, ModelInfo, SearchLimits
+from nanobot.ports import Caller, ModelInfo
 from nanobot.sessions import lines
 from nanobot.sessions.store import SessionFiles
 from nanobot.store.documents import CachedDocuments, read_frontmatter

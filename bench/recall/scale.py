@@ -9,8 +9,8 @@ from bench.recall.data import Turn
 from bench.recall.home import NOW, Ours, write_sessions
 from bench.recall.measure import times
 from bench.recall.talk import synthetic_history
+from nanobot.memory.recall.ports import SearchLimits
 from nanobot.memory.recall.search import LocalRecall
-from nanobot.ports import SearchLimits
 from nanobot.sessions import lines
 from nanobot.sessions.store import SessionFiles
 from nanobot.transcript import Message

@@ -28,6 +28,7 @@ from nanobot.memory.health import (
 from nanobot.memory.proposals import is_waiting
 from nanobot.memory.provenance import MemoryLine, MessageLookup, Provenance
 from nanobot.memory.recall.index.reader import SqliteRecallIndex
+from nanobot.memory.recall.ports import SearchLimits
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.scopes import MemoryRegistry
 from nanobot.memory.tombstones import FOLDER
@@ -35,7 +36,7 @@ from nanobot.memory.versions.store import GitVersions
 from nanobot.memory_files import FILES
 from nanobot.nlp.secrets import refusal
 from nanobot.ops.doctor import Kept
-from nanobot.ports import DreamRecord, ModelInfo, ProposedChange, SearchLimits, SummaryFailure, VersionStore
+from nanobot.ports import DreamRecord, ModelInfo, ProposedChange, SummaryFailure, VersionStore
 from nanobot.schedule.scheduler import SystemClock
 from nanobot.sessions.store import SessionManager
 from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmatter

@@ -14,10 +14,10 @@ from nanobot.errors import WorkspaceError
 from nanobot.i18n import Language, say
 from nanobot.memory.recall.index.indexer import open_recall
 from nanobot.memory.recall.index.vectors import embedder_named
+from nanobot.memory.recall.ports import Hit, RecallIndex, RecallKeeper
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.service import written_reader
 from nanobot.nlp.words import words_of
-from nanobot.ports import Hit, RecallIndex, RecallKeeper
 from nanobot.store.documents import read_frontmatter
 from nanobot.text import printable
 from nanobot.workspace import Workspace

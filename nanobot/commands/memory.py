@@ -21,11 +21,12 @@ from nanobot.memory.episodes.consolidator import Archiving
 from nanobot.memory.markdown import headings, without_comments
 from nanobot.memory.notes import Note, Notebook, same_name
 from nanobot.memory.prompt import cut, shown_facts
+from nanobot.memory.recall.ports import Hit, SearchableText, Searching
 from nanobot.memory.scopes import MemoryRegistry, ScopeMemory
 from nanobot.memory_files import FILES, USER
 from nanobot.messages import OutboundMessage
 from nanobot.nlp.wishes import remember_request
-from nanobot.ports import Documents, Hit, SearchableText, Searching
+from nanobot.ports import Documents
 from nanobot.text import as_name, truncate
 
 # Pages: the files of facts, and each note, as people read them.

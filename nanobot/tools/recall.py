@@ -9,7 +9,8 @@ from nanobot import text as shown
 from nanobot.authority import Origin, Scope, least
 from nanobot.errors import StoreError, ToolError
 from nanobot.i18n import Language, say
-from nanobot.ports import Caller, Hit, SearchableText, Searching, ToolResult, ToolSpec
+from nanobot.memory.recall.ports import Hit, SearchableText, Searching
+from nanobot.ports import Caller, ToolResult, ToolSpec
 from nanobot.text import as_speaker
 from nanobot.tools import schema
 from nanobot.tools.output import HIDDEN, Mask, nothing_hidden

@@ -6,8 +6,8 @@ from nanobot.authority import OWNER_IN_TERMINAL
 from nanobot.commands.memory import recall_command
 from nanobot.core.commands import CommandAnswer, CommandCall
 from nanobot.i18n import Language
+from nanobot.memory.recall.ports import Hit, Related
 from nanobot.messages import Address, InboundMessage, Sender
-from nanobot.ports import Hit, Related
 from tests.fakes.searching import ToldSearching, hit, said
 
 

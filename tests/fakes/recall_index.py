@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from nanobot.ports import IndexSize, Related, SearchableText, SearchLimits, SemanticMatches
+from nanobot.memory.recall.ports import IndexSize, Related, SearchableText, SearchLimits, SemanticMatches
 
 
 class ListIndex:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from nanobot.authority import Authority, Origin
 from nanobot.errors import StoreError
-from nanobot.ports import Hit, RecallResult, Related, SearchableText, Source
+from nanobot.memory.recall.ports import Hit, RecallResult, Related, SearchableText, Source
 
 
 class ToldSearching:

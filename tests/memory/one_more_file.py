@@ -11,12 +11,13 @@ from nanobot.core.prompt import ContextBuilder, Skills
 from nanobot.memory.facts import operations
 from nanobot.memory.recall.index.indexer import Indexer
 from nanobot.memory.recall.index.reader import SqliteRecallIndex
+from nanobot.memory.recall.ports import SearchLimits
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.service import written_reader
 from nanobot.memory.scopes import MemoryRegistry, ScopePaths
 from nanobot.memory.versions.store import GitVersions
 from nanobot.nlp.words import words_of
-from nanobot.ports import Edit, ModelInfo, SearchLimits
+from nanobot.ports import Edit, ModelInfo
 from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmatter
 from nanobot.workspace import Workspace, is_guarded, is_hidden, is_remembered
 from tests.fakes.clock import FakeClock

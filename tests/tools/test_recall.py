@@ -4,9 +4,10 @@ import pytest
 
 from nanobot.authority import OWNER_IN_TERMINAL, Origin
 from nanobot.errors import ToolError
+from nanobot.memory.recall.ports import Related
 from nanobot.messages import Address
 from nanobot.ops.logs import Mask
-from nanobot.ports import Caller, Related
+from nanobot.ports import Caller
 from nanobot.tools.output import HIDDEN
 from nanobot.tools.recall import RecallTool
 from tests.fakes.searching import ToldSearching, hit, said

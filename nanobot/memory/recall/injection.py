@@ -12,12 +12,13 @@ from nanobot.authority import Authority, Origin, least, may_touch
 from nanobot.errors import LLMError
 from nanobot.memory.notes import Note
 from nanobot.memory.prompt import fenced, prompt
+from nanobot.memory.recall.ports import Hit, SearchableText
 from nanobot.memory.recall.ranking import ends_in_question, read_question, telling
 from nanobot.memory.recall.service import RecallService
 from nanobot.memory.scopes import MemoryRegistry
 from nanobot.messages import InboundMessage
 from nanobot.nlp.secrets import redact
-from nanobot.ports import LLM, Clock, Hit, Request, SearchableText
+from nanobot.ports import LLM, Clock, Request
 from nanobot.ports.models import Quiet
 from nanobot.text import as_speaker
 from nanobot.transcript import Message, Usage

@@ -9,9 +9,9 @@ from datetime import date
 from functools import cache
 
 from nanobot.languages import expression, tables
+from nanobot.memory.recall.ports import IndexSize, SearchableText, SemanticMatches
 from nanobot.nlp.dates import Days, days_in, without_days
 from nanobot.nlp.words import is_stop, words_of
-from nanobot.ports import IndexSize, SearchableText, SemanticMatches
 
 # What a person asks for, read from their words.
 

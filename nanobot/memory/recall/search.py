@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from functools import cache
 
 from nanobot.i18n import LANGUAGES, Language, say
+from nanobot.memory.recall.ports import EVERYWHERE, Hit, RecallIndex, SearchableText, SearchLimits
 from nanobot.memory.recall.ranking import (
     REACH,
     CandidatePage,
@@ -24,7 +25,6 @@ from nanobot.memory.recall.ranking import (
 )
 from nanobot.nlp.dates import Days, days_in
 from nanobot.nlp.words import is_stop, synonyms, words_of
-from nanobot.ports import EVERYWHERE, Hit, RecallIndex, SearchableText, SearchLimits
 
 # What the bot says when it has done as it was told: nobody looks for that, but for what they had told it.
 

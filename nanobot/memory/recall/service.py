@@ -17,20 +17,20 @@ from nanobot.authority import Authority, Scope, may_touch
 from nanobot.errors import NanobotError, StoreError
 from nanobot.memory.markdown import statements, without_comments, without_index
 from nanobot.memory.notes import make_note
-from nanobot.memory.recall.search import LocalRecall
-from nanobot.ports import (
-    Clock,
-    DocumentText,
+from nanobot.memory.recall.ports import (
     Hit,
     OpenRecall,
-    ReadFrontmatter,
-    Recall,
+    ReadWritten,
     RecallIndex,
     RecallKeeper,
     RecallResult,
     SearchLimits,
+    Source,
+    Written,
+    WrittenText,
 )
-from nanobot.ports.recall import ReadWritten, Source, Written, WrittenText
+from nanobot.memory.recall.search import LocalRecall
+from nanobot.ports import Clock, DocumentText, ReadFrontmatter
 
 # What stands in the files that people edit, text by text, as it is to be found.
 
@@ -124,7 +124,7 @@ class RecallService:
         self._keeping = Lock()  # held by whoever uses the keeper
         self._index: RecallIndex
         self._keeper: RecallKeeper
-        self._recall: Recall | None = None  # once the index is open
+        self._recall: LocalRecall | None = None  # once the index is open
         self._problem: StoreError | None = None
         self._tried = asyncio.Event()
         self._appended: dict[str, None] = {}

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from nanobot.memory.recall.index.indexer import Indexer
 from nanobot.memory.recall.index.reader import SqliteRecallIndex
+from nanobot.memory.recall.ports import EVERYWHERE, SearchableText, SearchLimits
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.service import written_reader
 from nanobot.nlp.words import words_of
-from nanobot.ports import EVERYWHERE, SearchableText, SearchLimits
 from nanobot.store.documents import read_frontmatter
 from nanobot.workspace import Workspace
 from tests.fakes.recall_index import ListIndex

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from nanobot.authority import Origin, Scope
 from nanobot.memory.episodes import history_file
+from nanobot.memory.recall.ports import EVERYWHERE, Hit, RecallIndex, SearchableText, SearchLimits
 from nanobot.memory.recall.search import LocalRecall
-from nanobot.ports import EVERYWHERE, Episode, Fact, Hit, RecallIndex, SearchableText, SearchLimits
+from nanobot.ports import Episode, Fact
 from nanobot.workspace import Workspace
 from tests.fakes.recall_index import ListIndex
 from tests.memory.recall.test_index import NOW, TEXTS, Home, encoded, header, message

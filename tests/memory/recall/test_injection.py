@@ -11,8 +11,9 @@ import pytest
 from nanobot.authority import OWNER_IN_TERMINAL, Origin, Scope
 from nanobot.ids import new_id
 from nanobot.memory.recall.injection import ROOM
+from nanobot.memory.recall.ports import Hit
 from nanobot.messages import Address, Sender
-from nanobot.ports import Episode, Hit, ModelInfo
+from nanobot.ports import Episode, ModelInfo
 from nanobot.sessions import lines
 from nanobot.sessions.store import SessionFiles
 from nanobot.transcript import Message

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from nanobot.authority import Origin
+from nanobot.memory.recall.ports import Hit, SearchableText, SearchLimits
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.nlp.words import words_of
-from nanobot.ports import Hit, SearchableText, SearchLimits
 from tests.fakes.recall_index import ListIndex
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)

@@ -13,11 +13,10 @@ from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin, Role, Scope
 from nanobot.errors import StoreError
 from nanobot.ids import new_id
 from nanobot.memory.recall.index.indexer import open_recall
+from nanobot.memory.recall.ports import Progress, RecallIndex, RecallKeeper
 from nanobot.memory.recall.service import RecallService, written_reader
 from nanobot.messages import Sender
 from nanobot.nlp.words import words_of
-from nanobot.ports import RecallIndex, RecallKeeper
-from nanobot.ports.recall import Progress
 from nanobot.sessions.store import SessionManager
 from nanobot.store.documents import read_frontmatter
 from nanobot.transcript import Message

@@ -11,10 +11,10 @@ import pytest
 from nanobot.errors import ConfigError, EmbedderError
 from nanobot.memory.recall.index import vectors
 from nanobot.memory.recall.index.indexer import open_recall
+from nanobot.memory.recall.ports import EVERYWHERE, Embedder, SearchLimits
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.memory.recall.service import written_reader
 from nanobot.nlp.words import words_of
-from nanobot.ports import EVERYWHERE, Embedder, SearchLimits
 from nanobot.store.documents import read_frontmatter
 from tests.fakes.embedder import SubjectEmbedder
 from tests.memory.recall.test_index import NOW, Home, encoded, header, message

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from nanobot.authority import Origin
 from nanobot.errors import StoreError
-from nanobot.ports.recall import Source
+from nanobot.memory.recall.ports import Source
 from nanobot.store.private import private_folder
 from nanobot.workspace import PRIVATE_FILE
 

@@ -16,9 +16,9 @@ from nanobot.memory.episodes import history_file
 from nanobot.memory.recall.index.database import FILE_FIELDS, NOBODY, File, IndexDatabase, IndexEntry, Texts, Words
 from nanobot.memory.recall.index.reader import SqliteRecallIndex
 from nanobot.memory.recall.index.vectors import Vectors
+from nanobot.memory.recall.ports import Embedder, Progress, ReadWritten, Source, Written
 from nanobot.memory_files import FILES
 from nanobot.ports import DocumentText, Episode
-from nanobot.ports.recall import Embedder, Progress, ReadWritten, Source, Written
 from nanobot.sessions import lines
 from nanobot.sessions.store import SessionFiles
 from nanobot.store.documents import CachedDocuments, MemoryFolder

@@ -9,7 +9,7 @@ from typing import Any
 from nanobot.authority import Origin
 from nanobot.memory.recall.index.database import SCOPE_BITS, IndexDatabase
 from nanobot.memory.recall.index.vectors import Vectors
-from nanobot.ports.recall import Embedder, IndexSize, Related, SearchableText, SearchLimits, SemanticMatches
+from nanobot.memory.recall.ports import Embedder, IndexSize, Related, SearchableText, SearchLimits, SemanticMatches
 
 _SAID = (
     "said.key, said.source, file.path, CASE said.session WHEN '' THEN file.session ELSE said.session END,"

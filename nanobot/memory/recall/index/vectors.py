@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nanobot.errors import ConfigError, EmbedderError
 from nanobot.memory.recall.index.database import SCOPE_BITS, IndexDatabase
-from nanobot.ports.recall import Embedder, SemanticMatches
+from nanobot.memory.recall.ports import Embedder, SemanticMatches
 
 if TYPE_CHECKING:
     from numpy import float32, int8, int64

@@ -1,8 +1,7 @@
-"""Finding again what was said and written down."""
+"""The ports of recall: the index, its keeper, the embedder, and the records that they exchange."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Literal, Protocol
 
 from nanobot.authority import Authority, Origin
@@ -191,20 +190,6 @@ class Hit:
     is_beside: bool = False
 
 
-class Recall(Protocol):
-    """Brings up what was said long ago. Takes milliseconds; call it in a thread."""
-
-    def search(
-        self, query: str, *, now: datetime, k: int = 10, within: SearchLimits = EVERYWHERE, around: int = 0
-    ) -> Sequence[Hit]:
-        """The k texts that answer a query best, the best first."""
-        ...
-
-    def relevant(self, message: str, *, now: datetime, k: int = 10, within: SearchLimits = EVERYWHERE) -> Sequence[Hit]:
-        """At most k texts that are worth knowing when answering a message; most messages need none."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class RecallResult:
     """Results of a search; `unread` is the share of files that the index does not hold yet, 0 when it is whole."""
@@ -242,7 +227,5 @@ class Written:
     links: Sequence[tuple[str, str]] = ()
 
 
-class ReadWritten(Protocol):
-    """Reads a file that people edit."""
-
-    def __call__(self, source: Source, name: str, text: str) -> Written: ...
+ReadWritten = Callable[[Source, str, str], Written]
+"""Reads a file that people edit, from its source, its name and its text."""
