@@ -67,8 +67,7 @@ def is_said(text: str, said: str) -> bool:
     numbers stand there exactly so, and nothing denies, limits or merely reports them. Not looked at are bullets, the
     day a line was written down, and that it calls the speaker "the user".
 
-    A part of a sentence is not enough: whoever comments on somebody else's words ("it would be crazy to …") has their
-    words in it, too.
+    A part of a sentence is not enough: a comment on somebody's words ("it would be crazy to …") has them in it, too.
     """
     talk = _talk(unicodedata.normalize("NFKC", said))
     return all(talk.says(line) for line in unicodedata.normalize("NFKC", text).split("\n"))
@@ -357,6 +356,9 @@ def _says(sentence: Sentence, claim: _Claim) -> bool:
         return False
     is_exact = claim.literals <= set(_literals(raw)) and claim.signs <= set(raw)
     if not is_exact or not all(_holds(raw, code) for code in claim.codes):
+        return False
+    sense, claimed = ({mark for part in one.clauses for mark in part.sense} for one in (sentence, claim.sentence))
+    if sense != claimed:  # "please stop:" has no words of its own
         return False
     claims = [clause for clause in claim.sentence.clauses if clause.words]
     turned = {turn for clause in sentence.clauses for turn in _turns_within(words, clause)}
