@@ -258,9 +258,6 @@ def _without_marks(run: str) -> tuple[str, set[Mark]]:
     return _vocabulary().unspaced.sub(found, run), marks
 
 
-# What a text claims, looked up in what was said.
-
-
 @dataclass(frozen=True)
 class _Claim:
     """A line that may have been said; `is_of_speaker`: it says something of the user."""
