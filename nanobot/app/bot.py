@@ -160,7 +160,7 @@ def build_commands(
     about_memory = all_of(
         memory.state,
         forget_lines(forgetting),
-        dream_lines(keep.dream, keep.next_dream),
+        dream_lines(keep.dream, keep.dream_triggers.next_at),
         recall_lines(lambda: keep.memories.trouble),
         proposal_lines(memory.proposals),
     )

@@ -21,7 +21,7 @@ from nanobot.core.commands import Command
 from nanobot.core.lanes import BackgroundSlot, Lanes
 from nanobot.errors import StoreError, ToolError, VersionError
 from nanobot.memory.changes import VersionedWriter
-from nanobot.memory.dream.dream import Changed, Dream, DreamModelSlot
+from nanobot.memory.dream.dream import JOB, Changed, Dream, DreamModelSlot, DreamTriggers
 from nanobot.memory.dream.input import DreamStores
 from nanobot.memory.dream.operations import DreamLimits
 from nanobot.memory.episodes.archivist import Archivist, Summariser
@@ -100,13 +100,7 @@ def build_archive(
 # Dream, wired as configured.
 
 
-DREAM = "dream"
-
-QUIET = 60.0
-"""Seconds without a turn before a model that answers one by one dreams: it then has to read the conversation anew."""
-
-
-def build_mind(
+def build_dream_model(
     config: Config, models: Models, background: BackgroundSlot, next_at: Callable[[], datetime | None]
 ) -> DreamModelSlot:
     """The model of the preset for dreams, or else the top-level one; it is asked in the background's slot."""
@@ -119,7 +113,12 @@ def build_mind(
 
 
 def build_dream(
-    config: Config, clock: Clock, mind: DreamModelSlot, stores: DreamStores, shelves: MemoryRegistry, changed: Changed
+    config: Config,
+    clock: Clock,
+    dream_model: DreamModelSlot,
+    stores: DreamStores,
+    shelves: MemoryRegistry,
+    changed: Changed,
 ) -> Dream:
     """`changed` is awaited after each of its versions."""
     keys = config.memory.dream
@@ -130,18 +129,11 @@ def build_dream(
         max_notes=keys.max_notes,
         max_removed=keys.max_removed,
     )
-    return Dream(stores, shelves, mind, clock, limits, changed)
-
-
-async def dream_later(dream: Dream, background: BackgroundSlot) -> None:
-    """Have a dream by itself begin in the background, when it suits those who talk."""
-    if dream.is_one_by_one:
-        await background.rested(QUIET)
-    background.start(DREAM, dream.run_by_itself)
+    return Dream(stores, shelves, dream_model, clock, limits, changed)
 
 
 def when_to_dream(config: Config) -> When | None:
-    """Return the trigger of the scheduled dream; None if only people start one."""
+    """Return the schedule of Dream; None if it runs only when it is asked for."""
     keys = config.memory.dream
     if keys.cron:
         return Cron(keys.cron)
@@ -176,10 +168,8 @@ LOOK_FOR_RESTED = 60.0
 """Seconds between two looks for conversations that have rested long enough."""
 
 
-def build_schedule(
-    config: Config, workspace: Workspace, clock: Clock, archive: WindowArchive, dream: Dream
-) -> Scheduler:
-    """Archiving what rests, and Dream. Both run in the background's queue: what is archived first is dreamt of."""
+def build_schedule(config: Config, workspace: Workspace, clock: Clock, archive: WindowArchive) -> Scheduler:
+    """The schedule with the job that archives what rests. Dream comes behind it in the background's queue."""
     zone = ZoneInfo(config.timezone) if config.timezone else None
     schedule = Scheduler(JobTimesFile(workspace.job_times), clock, zone)
 
@@ -187,8 +177,6 @@ def build_schedule(
         archive.begin()
 
     schedule.add("archive", Every(LOOK_FOR_RESTED), look_for_rested)
-    if when := when_to_dream(config):
-        schedule.add(DREAM, when, partial(dream_later, dream, archive.background))
     return schedule
 
 
@@ -317,11 +305,8 @@ class ConversationServices:
     archive: WindowArchive
     memory: MemoryServices
     dream: Dream
+    dream_triggers: DreamTriggers
     schedule: Schedule
-
-    def next_dream(self, after: datetime | None = None) -> datetime | None:
-        """Time of the next scheduled dream; None if there is none."""
-        return self.schedule.next(DREAM, after)
 
 
 def build_keep(ground: AppContext) -> ConversationServices:
@@ -339,15 +324,13 @@ def build_keep(ground: AppContext) -> ConversationServices:
     async def is_dreaming() -> bool:
         return dream.is_running
 
-    def next_dream() -> datetime | None:
-        return schedule.next(DREAM)
-
+    background, schedule = archive.background, build_schedule(config, workspace, clock, archive)
     records = Records(sessions, episodes, ground.is_beside)
     memory = build_memory(config, workspace, clock, documents, records, is_dreaming, archive)
-    mind = build_mind(config, models, archive.background, next_dream)
+    dream_model = build_dream_model(config, models, background, partial(schedule.next, JOB))
     stores = DreamStores(episodes, sessions, memory.versions, book, memory.proposals)
-    dream = build_dream(config, clock, mind, stores, memory.shelves, memories.refresh)
-    schedule = build_schedule(config, workspace, clock, archive, dream)
+    dream = build_dream(config, clock, dream_model, stores, memory.shelves, memories.refresh)
+    triggers = DreamTriggers(dream, when_to_dream(config), schedule, background.start, background.rested)
     return ConversationServices(
-        lanes, models, sessions, episodes, documents, memories, archive, memory, dream, schedule
+        lanes, models, sessions, episodes, documents, memories, archive, memory, dream, triggers, schedule
     )

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from threading import Thread
 from zoneinfo import ZoneInfo
 
@@ -12,7 +11,6 @@ from nanobot.aio import first_of
 from nanobot.app.bot import Bot, build_bot, shell_handlers
 from nanobot.app.context import AppContext, build_people, open_log, pairing_without_gateway
 from nanobot.app.forgetting import go_on
-from nanobot.app.memory import dream_later
 from nanobot.app.takeover import HAND_OVER, tell_of_interruption
 from nanobot.bus.memory import MemoryBus
 from nanobot.channels.socket.client import LeftAloneError
@@ -35,9 +33,6 @@ from nanobot.tools.process import end_left_over
 from nanobot.workspace import Home, Workspace
 
 log = logging.getLogger(__name__)
-
-LONGEST_DREAM = 20.0
-"""Seconds that somebody who leaves the terminal waits for a dream; it changes all or nothing."""
 
 MOMENT = 1.0
 """Seconds after which somebody who leaves is told what they wait for."""
@@ -141,15 +136,17 @@ class App:
                     await self._bus.publish(message)
                     self._desk.repeat(message, own)
 
+                keep = self._bot.keep
+                by_themselves = [] if once else [keep.schedule.run(), keep.dream_triggers.on_terminal_start()]
                 works = (
                     self._bot.dispatcher.run(),
                     self._deliver(own),
                     self._show_own(channel),
                     self._serve_others(),
                     self._desk.listen(self._bus.publish),
-                    self._bot.keep.archive.background.run(),
-                    Supervisor("search", self._bot.keep.memories.run, self._bot.keep.archive.clock).run(),
-                    *([] if once else [self._bot.keep.schedule.run(), self._make_up_for()]),
+                    keep.archive.background.run(),
+                    Supervisor("search", keep.memories.run, keep.archive.clock).run(),
+                    *by_themselves,
                 )
                 serving = [tasks.create_task(work) for work in works]
                 await first_of(channel.listen(publish), self._wanted.wait())
@@ -206,11 +203,6 @@ class App:
         finally:
             draining.cancel()
 
-    async def _make_up_for(self) -> None:
-        """Dream of what nobody was to wait for when they left."""
-        if self._bot.keep.dream.is_one_by_one:
-            await dream_later(self._bot.keep.dream, self._bot.keep.archive.background)
-
     async def _leave(self, channel: Channel, address: Address, *, once: bool) -> None:
         """Put away what was said; whoever has to wait for that is told. To be cancelled loses nothing."""
         work = asyncio.ensure_future(self._put_away(address, once=once))
@@ -228,18 +220,14 @@ class App:
             await asyncio.wait([work, moment])
 
     async def _put_away(self, address: Address, *, once: bool) -> str:
-        """Archive what was said, and dream of it, within limits: the next start may be far away.
+        """Archive what was said, and dream of it, within limits.
 
-        Returns what kept something from being archived, "" if nothing did.
-
-        A model on this machine takes too long to dream for somebody who wants to leave.
+        Returns the error that kept something from being archived, "" if there was none.
         """
         bot, every = self._bot, dict.fromkeys((*self._visited, address))
         done = [await bot.keep.archive.leave(visited.session_key, once=once) for visited in every]
-        if not once and not bot.keep.dream.is_one_by_one:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(LONGEST_DREAM):
-                    await bot.keep.dream.run_by_itself()
+        if not once:
+            await bot.keep.dream_triggers.on_terminal_end()
         return next((one.failure for one in done if one.failure), "")
 
     async def _recover(self, address: Address, owed: Collection[str] = (), *, has_ended: bool = False) -> None:

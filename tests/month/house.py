@@ -14,7 +14,7 @@ from nanobot.app import bot, memory
 from nanobot.app.bot import Bot, build_bot
 from nanobot.app.context import AppContext, build_people
 from nanobot.app.forgetting import go_on
-from nanobot.app.memory import dream_later, when_to_dream
+from nanobot.app.memory import when_to_dream
 from nanobot.authority import OWNER_IN_TERMINAL, Authority, Origin
 from nanobot.bus.spool import Spool
 from nanobot.channels.access import Contact, PeoplePolicy
@@ -159,7 +159,7 @@ class House:
         now, when = self.clock.now(), when_to_dream(self.config)
         if when and next_time(when, self._dreamt, now, UTC) <= now:
             self._dreamt = now
-            await dream_later(self.bot.keep.dream, self.bot.keep.archive.background)
+            await self.bot.keep.dream_triggers.on_schedule()
         async with asyncio.timeout(self.patience):
             await self.bot.keep.archive.background.idle()
 

@@ -1,9 +1,9 @@
-"""Dream: reads what happened since it last did, and changes what is remembered."""
+"""Dream: when it runs, and one run from the unread episodes to a new version of memory."""
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -29,11 +29,20 @@ from nanobot.memory.dream.report import Area, DreamReport, DreamStatus, LeftOut
 from nanobot.memory.dream.state import DreamState
 from nanobot.memory.dream.validator import ProposalValidator
 from nanobot.memory.scopes import MemoryRegistry
-from nanobot.ports import LLM, Clock
+from nanobot.ports import LLM, Clock, Schedule, When
 from nanobot.ports.models import Slot
 from nanobot.tokens import TokenEstimator
 
 log = logging.getLogger(__name__)
+
+JOB = "dream"
+"""Name of Dream among the jobs of the schedule, and in the background."""
+
+QUIET = 60.0
+"""Seconds without a turn before a model that answers one by one dreams: it then has to read the conversation anew."""
+
+LONGEST_AT_END = 20.0
+"""Seconds that somebody who leaves a terminal waits for Dream; a run that is cut short changes nothing."""
 
 Why = Literal["schedule", "asked"]
 
@@ -153,6 +162,61 @@ class Dream:
             await self._registry.of(scope).notebook.refresh()
         if self._changed:
             await self._changed()
+
+
+class DreamTriggers:
+    """The three occasions on which Dream runs by itself: its schedule, the end of a terminal, the start of the next.
+
+    `memory.dream.every: off` turns off all of them; then Dream runs only when it is asked for. On each occasion
+    `Dream.due` decides whether there is anything to do, and the wait after a failure and the runs per day count.
+    """
+
+    def __init__(
+        self,
+        dream: Dream,
+        when: When | None,
+        schedule: Schedule,
+        start: Callable[[str, Callable[[], Awaitable[None]]], None],
+        rested: Callable[[float], Awaitable[None]],
+    ) -> None:
+        """Add the scheduled job.
+
+        Args:
+            dream: has nobody but this start it by itself.
+            when: the schedule; None if Dream is off.
+            schedule: runs the job.
+            start: has named work done in the background, one piece after the other.
+            rested: returns when nobody has waited for an answer for so many seconds.
+        """
+        self._dream = dream
+        self._is_on = when is not None
+        self._schedule = schedule
+        self._start = start
+        self._rested = rested
+        if when is not None:
+            schedule.add(JOB, when, self.on_schedule)
+
+    def next_at(self, after: datetime | None = None) -> datetime | None:
+        """Time of the next scheduled run, the first `after` a moment; None if there is none."""
+        return self._schedule.next(JOB, after)
+
+    async def on_schedule(self) -> None:
+        """Start a run in the background, when it suits those who talk."""
+        if self._dream.is_one_by_one:
+            await self._rested(QUIET)
+        self._start(JOB, self._dream.run_by_itself)
+
+    async def on_terminal_start(self) -> None:
+        """Catch up on the run that the end of the last terminal left out."""
+        if self._is_on and self._dream.is_one_by_one:
+            await self.on_schedule()
+
+    async def on_terminal_end(self) -> None:
+        """Run for a short time, as the next start may be far away; a model on this machine would take too long."""
+        if self._is_on and not self._dream.is_one_by_one:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LONGEST_AT_END):
+                    await self._dream.run_by_itself()
 
 
 class _Run:
