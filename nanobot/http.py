@@ -69,8 +69,8 @@ class HeaderSecret:
 
     def is_in(self, call: HttpCall) -> bool:
         """True if a call has it. Takes the same time wherever two values differ."""
-        told = call.header(self.header).encode("utf-8", "surrogateescape")
-        return hmac.compare_digest(told, self.value.encode())
+        sent = call.header(self.header).encode("utf-8", "surrogateescape")
+        return hmac.compare_digest(sent, self.value.encode())
 
 
 @dataclass(frozen=True, slots=True)

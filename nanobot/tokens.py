@@ -120,13 +120,13 @@ class TokenEstimator:
         self._cache: dict[int, Counts] = {}
         self._disbelieved: tuple[int, int] | None = None
         self._cut_at = 0
-        self._told = False
+        self._is_cut_told = False
 
     def take_cut(self) -> int:
         """Return, once, the tokens that the server seems to read of longer requests; 0 if there is nothing to tell."""
-        if not self._cut_at or self._told:
+        if not self._cut_at or self._is_cut_told:
             return 0
-        self._told = True
+        self._is_cut_told = True
         return self._cut_at
 
     def size(self, message: Message) -> int:

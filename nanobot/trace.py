@@ -10,7 +10,7 @@ _current: ContextVar[tuple[str, ...]] = ContextVar("nanobot_trace", default=())
 
 
 @contextmanager
-def at_work_on(*what: str) -> Iterator[None]:
+def log_context(*what: str) -> Iterator[None]:
     """While this lasts, log lines of this task, of its children and of its threads carry these words.
 
     They are names and ids ("telegram:12345", "turn 01JDX…"), never what somebody said.

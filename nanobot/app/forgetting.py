@@ -204,7 +204,7 @@ async def _unheard(parts: Parts, meant: ErasurePlan, language: Language) -> None
 
 
 async def _forgot(parts: Parts) -> None:
-    parts.keep.archive.recollection.clear()
+    parts.keep.archive.episode_context.clear()
     await parts.keep.memories.refresh()
 
 

@@ -232,7 +232,7 @@ def build_memory(
     files, erasure_lock = Lock(), archive.consolidator.erasure_lock
     kept, opened = (VersionsBeside, MemoryBeside) if records.is_beside else (GitVersions, MemoryFolder)
     versions = kept(workspace, clock, files)
-    writer = VersionedWriter(versions, records.sessions, archive.recollection.origin)
+    writer = VersionedWriter(versions, records.sessions, archive.episode_context.origin)
     shelves = MemoryRegistry(
         workspace,
         lambda path: opened(path, documents, files),

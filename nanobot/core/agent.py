@@ -13,7 +13,7 @@ from nanobot.core.archive import WindowArchive
 from nanobot.core.conversation import Conversation, Conversations, Interruption, PriorAttempt
 from nanobot.core.loop import Loop
 from nanobot.core.prompt import SKILL, ContextBudget, ContextBuilder, PromptPart, SystemPrompt
-from nanobot.core.turn import Join, RunningTurn, Turn, heard
+from nanobot.core.turn import Join, RunningTurn, Turn, user_message
 from nanobot.errors import LLMError, PromptTooBigError, StoreError
 from nanobot.i18n import Language, say
 from nanobot.ids import new_id
@@ -25,7 +25,7 @@ from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.nlp.wishes import remember_request
 from nanobot.ports import LLM, ModelInfo, SessionModels, Tool
 from nanobot.tokens import TokenEstimator
-from nanobot.trace import at_work_on
+from nanobot.trace import log_context
 
 # Model presets
 
@@ -107,7 +107,7 @@ class Agent:
         context: ContextBuilder,
         conversations: Conversations,
         archive: WindowArchive,
-        shelves: MemoryRegistry,
+        memory: MemoryRegistry,
         limits: TurnLimits,
     ) -> None:
         self._models = models
@@ -115,7 +115,7 @@ class Agent:
         self._context = context
         self._conversations = conversations
         self._archive = archive
-        self._shelves = shelves
+        self._memory = memory
         self._limits = limits
         self.ended_in: set[str] = set()
         """The turns whose commands outlived their process, and were ended when this one began."""
@@ -139,33 +139,35 @@ class Agent:
         try:
             past = await shielded(run.begin())
             if past and not (past.is_first and past.is_open):
-                return self._telling(past, turn, run.answered_before(past))
-            turn.started()
+                return self._with_interrupted_tools(past, turn, run.repeat_answer(past))
+            turn.show_started()
             if turn.inbound[0].retries:
-                turn.notice(say("turn.asked_again", turn.language, asked=_shortened(turn.inbound[0].text)))
+                turn.show_notice(say("turn.asked_again", turn.language, asked=_shortened(turn.inbound[0].text)))
             await self._context.refresh(turn.scope)
             self._tell_of_files(turn, llm.info)
-            with at_work_on(f"turn {turn.id}"):
+            with log_context(f"turn {turn.id}"):
                 answer = await self._answer(run, loop, turn)
-            return self._telling(past, turn, answer)
+            return self._with_interrupted_tools(past, turn, answer)
         except asyncio.CancelledError:
-            await shielded(run.broken("stopped" if is_stopping() else "interrupted"))
+            await shielded(run.break_off("stopped" if is_stopping() else "interrupted"))
             raise
         except Exception:
             with suppress(StoreError):  # if that is what went wrong, it goes wrong again
-                await run.broken("failed")
+                await run.break_off("failed")
             raise
 
-    def _telling(self, past: PriorAttempt | None, turn: Turn, answer: OutboundMessage | None) -> OutboundMessage | None:
+    def _with_interrupted_tools(
+        self, past: PriorAttempt | None, turn: Turn, answer: OutboundMessage | None
+    ) -> OutboundMessage | None:
         """The answer, and under it what the end of a process cut short that may have had an effect."""
-        names = self._lasting(past.cut_short) if past else []
+        names = self._with_effects(past.cut_short) if past else []
         if answer is None or not names:
             return answer
-        told = [say("turn.went_on", turn.language, tools=", ".join(names))]
-        told += [f"[{say('turn.left_running', turn.language)}]"] if past and past.turn in self.ended_in else []
-        return replace(answer, text="\n\n".join([answer.text, *told]))
+        notes = [say("turn.went_on", turn.language, tools=", ".join(names))]
+        notes += [f"[{say('turn.left_running', turn.language)}]"] if past and past.turn in self.ended_in else []
+        return replace(answer, text="\n\n".join([answer.text, *notes]))
 
-    def _lasting(self, names: Iterable[str]) -> list[str]:
+    def _with_effects(self, names: Iterable[str]) -> list[str]:
         """Of the names of tools, those that may have had an effect."""
         harmless = {tool.spec.name for tool in self._tools if tool.spec.reads_only}
         return [name for name in names if name not in harmless]
@@ -173,17 +175,17 @@ class Agent:
     async def _answer(self, run: RunningTurn, loop: Loop, turn: Turn) -> OutboundMessage:
         wish = remember_request(turn.inbound[0].text) if run.room.model.compact else None
         if wish:
-            remembered = await self._shelves.of(turn.scope).facts.remember(
+            remembered = await self._memory.of(turn.scope).facts.remember(
                 wish, replace(ChangeRequest.in_turn(turn.caller), name=turn.inbound[0].sender.name)
             )
-            return await run.answer_ourselves(remembered.told(turn.language), done=remembered.done)
+            return await run.answer_without_model(remembered.told(turn.language), done=remembered.done)
         try:
-            return await run.answered(await loop.run(run))
+            return await run.finish(await loop.run(run))
         except LLMError as error:
             log.warning("turn %s: %s", turn.id, error)
-            return await run.failed(error)
+            return await run.fail(error)
         except PromptTooBigError as error:
-            return await run.refused("turn.prompt_too_big", file=error.file, tokens=error.tokens, window=error.window)
+            return await run.refuse("turn.prompt_too_big", file=error.file, tokens=error.tokens, window=error.window)
 
     async def recover(self, address: Address, owed: Collection[str] = ()) -> Interruption | None:
         """Deal with a turn that was running in a session when the process died.
@@ -196,7 +198,7 @@ class Agent:
         """The last question of somebody, as a message that asks it again; None if the last one is not theirs."""
         conversation = await self._conversations.open(again.address.session_key)
         asked = conversation.asked_last(again)
-        return replace(asked, ran=tuple(self._lasting(asked.ran))) if asked else None
+        return replace(asked, ran=tuple(self._with_effects(asked.ran))) if asked else None
 
     async def last_said(self, key: str) -> tuple[str, str]:
         """The last question and the last answer in a session, of what is replayed; "" where there is none."""
@@ -212,16 +214,16 @@ class Agent:
         turn = new_id()
         conversation = await self._conversations.open(messages[0].address.session_key)
         for message in messages:
-            if not (again and conversation.past(message.id)):
+            if not (again and conversation.prior_attempt(message.id)):
                 await self._archive.enter(conversation, message.authority.scope)
-                await conversation.record(heard(message, self._context.runtime(message)), turn)
+                await conversation.record(user_message(message, self._context.runtime(message)), turn)
                 if conversation.length % LOOK == 0:
                     await self._make_room(conversation, message.authority.scope)
 
     async def await_turn(self, message: InboundMessage) -> None:
         """Record durably that a message waits for its turn. Raises StoreError."""
         conversation = await self._conversations.open(message.address.session_key)
-        await conversation.await_turn(heard(message, self._context.runtime(message)))
+        await conversation.await_turn(user_message(message, self._context.runtime(message)))
 
     def _room(self, llm: LLM, tokens: TokenEstimator) -> ContextBudget:
         tools = tokens.count_request([tool.spec for tool in self._tools_of(llm.info) if llm.info.tools])
@@ -271,7 +273,7 @@ class Agent:
         if what not in self._told:
             self._told.add(what)
             log.warning("%s", sentence)
-            turn.notice(sentence)
+            turn.show_notice(sentence)
 
 
 def _shortened(text: str) -> str:

@@ -117,10 +117,10 @@ class ApprovalQuestions:
         """While it is open the session says so, and the person sees what is waited for."""
         caller = asked.caller
         conversation = await self._conversations.open(caller.address.session_key)
-        await conversation.asked(caller.turn, is_open=True)
+        await conversation.mark_asking(caller.turn, is_open=True)
         self._show(caller, "asking", say("tools.waiting", caller.language))
         yield
-        await conversation.asked(caller.turn, is_open=False)
+        await conversation.mark_asking(caller.turn, is_open=False)
         self._show(caller, "refused" if asked.is_refused else "asking")
 
     async def _settle(self, question_id: str, asked: _Question) -> None:

@@ -1,4 +1,4 @@
-"""The archive of a conversation: episodes of what left the window, and earlier episodes told in the prompt."""
+"""The archive of a conversation: episodes of what left the window, and earlier episodes shown in the prompt."""
 
 import logging
 from collections import OrderedDict
@@ -58,15 +58,15 @@ class EpisodeContext:
         """The number of the newest episode there is."""
         return await self._episodes.last()
 
-    async def of(self, conversation: Conversation, scope: Scope, window: int) -> str:
+    async def section(self, conversation: Conversation, scope: Scope, window: int) -> str:
         """The section of the prompt for a model with this context window, in tokens; "" if there is nothing."""
-        text, self._shown[conversation.key] = await self._of(conversation, scope, window)
+        text, self._shown[conversation.key] = await self._section(conversation, scope, window)
         self._shown.move_to_end(conversation.key)
         if len(self._shown) > KEPT:
             self._shown.popitem(last=False)
         return text
 
-    async def _of(self, conversation: Conversation, scope: Scope, window: int) -> tuple[str, Origin | None]:
+    async def _section(self, conversation: Conversation, scope: Scope, window: int) -> tuple[str, Origin | None]:
         first = conversation.first
         if first is None:
             return "", None
@@ -93,9 +93,9 @@ class EpisodeContext:
             is_past = through is not None or _is_before(episode.timestamp, first.at)
             return episode.scope == scope and is_past and not in_view.issuperset(episode.messages)
 
-        told = [*filter(is_shown, own)], [*filter(is_shown, others)][:OTHERS]
-        origins = [_origin(episode) for episode in (*told[0], *told[1]) if episode.shown]
-        return past_section(*told, self._size, room), least(*origins) if origins else None
+        shown = [*filter(is_shown, own)], [*filter(is_shown, others)][:OTHERS]
+        origins = [_origin(episode) for episode in (*shown[0], *shown[1]) if episode.shown]
+        return past_section(*shown, self._size, room), least(*origins) if origins else None
 
     def _size(self, text: str) -> float:
         return self._tokens.size(Message(role="system", content=text))
@@ -132,7 +132,7 @@ class WindowArchive:
     """
 
     consolidator: Consolidator
-    recollection: EpisodeContext
+    episode_context: EpisodeContext
     background: BackgroundSlot
     clock: Clock
     summary_first: bool = False
@@ -151,7 +151,7 @@ class WindowArchive:
         """Make the replay fit into `room` tokens, if it does not."""
         if self.summary_first and conversation.finished and not conversation.fits(room, tokens):
             await self._within_limits(conversation.key, conversation.finished)
-        left = await conversation.make_room(room, tokens, await self.recollection.newest())
+        left = await conversation.make_room(room, tokens, await self.episode_context.newest())
         if left:
             self.consolidator.left_view(conversation.key, left)
 
@@ -159,7 +159,7 @@ class WindowArchive:
         """Archive all that is over, now; of what is archived, only the last turns stay in view. Raises StoreError."""
         done = await self.consolidator.archive(conversation.key, conversation.finished)
         if done.is_whole:
-            await conversation.keep_last(IN_VIEW, await self.recollection.newest())
+            await conversation.keep_last(IN_VIEW, await self.episode_context.newest())
         return done
 
     async def now(self, session: str) -> Archiving:
@@ -173,7 +173,7 @@ class WindowArchive:
             return Archiving(failure="disk")
 
     async def all_now(self) -> Sequence[Archiving]:
-        """The same for every session. Raises StoreError if it cannot be told which they are."""
+        """The same for every session. Raises StoreError if these cannot be listed."""
         return [await self.now(session) for session in await self.consolidator.owing()]
 
     def begin(self) -> None:

@@ -45,7 +45,7 @@ class PriorAttempt:
     scope: str | None = None
 
 
-def past_of(inbound: str, messages: Sequence[Message], ended: set[str]) -> PriorAttempt | None:
+def find_prior_attempt(inbound: str, messages: Sequence[Message], ended: set[str]) -> PriorAttempt | None:
     """Look for a message by its id on the bus, from the end; None if it was never recorded here."""
     turn = next((message.turn for message in reversed(messages) if message.inbound == inbound), "")
     if not turn:
@@ -196,7 +196,7 @@ class Conversation:
         for call in open_calls(self._running()):
             await self.record(interrupted(call, text), self._turn)
 
-    async def asked(self, turn: str, *, is_open: bool) -> None:
+    async def mark_asking(self, turn: str, *, is_open: bool) -> None:
         """Keep that a tool of the running turn waits for a person's answer, or does not any more."""
         await self._store.append(self._session, ApprovalMark(at=self._now(), turn=turn, open=is_open))
 
@@ -204,9 +204,9 @@ class Conversation:
     def _is_asking(self) -> bool:
         return bool(self._turn) and self._session.asking == self._turn
 
-    def past(self, inbound: str) -> PriorAttempt | None:
+    def prior_attempt(self, inbound: str) -> PriorAttempt | None:
         """Return the fate of a message, by its id on the bus, in a process that died; None if it came to nothing."""
-        return past_of(inbound, self._session.messages, self._session.ended)
+        return find_prior_attempt(inbound, self._session.messages, self._session.ended)
 
     async def reopen(self, turn: str, *, again: bool = True) -> list[ToolCall]:
         """Go on with the last turn, in which the process died; the tool calls that were running are closed.
@@ -230,7 +230,7 @@ class Conversation:
         """
         messages = self._session.messages
         if begun := next((message for message in messages if message.inbound == again.id), None):
-            return _anew(again, [begun], begun.retries or "", ())
+            return _asked_again(again, [begun], begun.retries or "", ())
         for lines in reversed(turns_of(messages)):
             said = [line for line in lines if line.role == "user"]
             turn = lines[0].turn
@@ -242,7 +242,7 @@ class Conversation:
             corrected = {message.corrects: message for message in messages if message.corrects}
             said = [corrected.get(line.inbound or "", line) for line in said if not line.corrects] or said
             ran = dict.fromkeys(call.name for line in lines for call in line.tool_calls)
-            return _anew(again, said, turn, tuple(ran))
+            return _asked_again(again, said, turn, tuple(ran))
         return None
 
     async def recover(self, owed: Collection[str] = ()) -> Interruption | None:
@@ -331,8 +331,8 @@ class Conversation:
         if not self._over:
             return ""
         turns = turns_of(self._over[self._along :])
-        view, trimmed = viewed(turns, self._strategy, tokens.size, max(room * REST - size, 0))
-        return await self._move(moved(turns, running, view, trimmed), newest)
+        view, trimmed = choose_view(turns, self._strategy, tokens.size, max(room * REST - size, 0))
+        return await self._move(apply_view(turns, running, view, trimmed), newest)
 
     async def keep_last(self, count: int, newest: int | None = None) -> str:
         """Leave only so many turns in view, all of what is over being in an episode; returns as `make_room`."""
@@ -340,7 +340,7 @@ class Conversation:
         if len(turns) <= count and not self._along:
             return ""
         start = max(0, len(turns) - count)
-        return await self._move(moved(turns, self._running(), WindowView(start, brief=start)), newest)
+        return await self._move(apply_view(turns, self._running(), WindowView(start, brief=start)), newest)
 
     async def _move(self, to: WindowMove | None, newest: int | None) -> str:
         if to is None:
@@ -390,7 +390,7 @@ class Conversation:
         return self._clock.now().isoformat(timespec="milliseconds")
 
 
-def moved(
+def apply_view(
     turns: Sequence[OldTurn], running: Sequence[Message], view: WindowView, trimmed: OldTurn = ()
 ) -> WindowMove | None:
     """Apply a view; `trimmed` is shown in place of the last turn if the view shows none. None: nothing is left to see.
@@ -416,7 +416,7 @@ def moved(
     )
 
 
-def viewed(turns: Sequence[OldTurn], strategy: Strategy, size: Size, room: float) -> tuple[WindowView, OldTurn]:
+def choose_view(turns: Sequence[OldTurn], strategy: Strategy, size: Size, room: float) -> tuple[WindowView, OldTurn]:
     """Return the view of a strategy; if it is empty, as much of the last turn as fits, oldest tool rounds dropped."""
     view = strategy(turns, size, room)
     if view.start < len(turns) or view.kept or not turns:
@@ -425,7 +425,7 @@ def viewed(turns: Sequence[OldTurn], strategy: Strategy, size: Size, room: float
     return view, trimmed if size_of(trimmed, size) <= room else ()
 
 
-def _anew(again: InboundMessage, said: Sequence[Message], turn: str, ran: Sequence[str]) -> InboundMessage:
+def _asked_again(again: InboundMessage, said: Sequence[Message], turn: str, ran: Sequence[str]) -> InboundMessage:
     return replace(
         again,
         text="\n\n".join(filter(None, (line.content for line in said))),

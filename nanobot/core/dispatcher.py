@@ -34,7 +34,7 @@ from nanobot.i18n.languages import Languages
 from nanobot.messages import InboundMessage, OutboundMessage, Progress
 from nanobot.people.people import TERMINAL
 from nanobot.ports import Bus, Clock
-from nanobot.trace import at_work_on
+from nanobot.trace import log_context
 
 # Bus that waits for a full disk
 
@@ -131,15 +131,15 @@ class PatientBus:
 
 @dataclass(slots=True)
 class _Work:
-    """Messages that are dealt with together, the turn in which that is done, or what a command told."""
+    """Messages that are dealt with together, the turn in which that is done, or the answer of a command."""
 
     messages: list[InboundMessage]
     turn: Turn | None = None
-    told: CommandAnswer | None = None
+    answer: CommandAnswer | None = None
 
-    def ended(self) -> None:
+    def show_ended(self) -> None:
         if self.turn:
-            self.turn.ended()
+            self.turn.show_ended()
 
 
 class Dispatcher:
@@ -168,7 +168,7 @@ class Dispatcher:
         self._edits = Edits(
             lambda message: self._command(message) is not None and router.find(message.text) is not None
         )
-        self._sorting: InboundMessage | None = None  # received, and nobody has it yet
+        self._in_hand: InboundMessage | None = None  # received, and nobody has it yet
         self._put_off: set[str] = set()  # ids of messages whose turns are to begin again
         self._in_order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -193,16 +193,16 @@ class Dispatcher:
         if self._bus.is_durable:
             return
         left: dict[str, list[InboundMessage]] = {}
-        for message in (*chain(*self._lanes.left()), *[each async for each in self._unsorted()]):
+        for message in (*chain(*self._lanes.left()), *[each async for each in self._not_routed()]):
             if self._command(message) is None:
                 left.setdefault(message.address.session_key, []).append(message)
         for said in left.values():
             await self._agent.keep(said, again=True)  # one that was put off stands there
 
-    async def _unsorted(self) -> AsyncIterator[InboundMessage]:
+    async def _not_routed(self) -> AsyncIterator[InboundMessage]:
         """Return the messages that came a moment before the end and are in no lane yet."""
-        if self._sorting:
-            yield self._sorting
+        if self._in_hand:
+            yield self._in_hand
         with suppress(TimeoutError):
             while True:
                 async with asyncio.timeout(0):
@@ -212,21 +212,21 @@ class Dispatcher:
     async def _run(self) -> None:
         async with self._lanes.open(self._handle, alone=self._bus.is_suspect), asyncio.TaskGroup() as immediate:
             while True:
-                message = self._sorting = await self._bus.receive()
+                message = self._in_hand = await self._bus.receive()
                 try:
-                    await self._sort(message, immediate)
+                    await self._route(message, immediate)
                 except Exception as error:  # noqa: BLE001  the boundary of a message
                     await self._bus.finish([message], self._failure(message, error))
-                self._sorting = None
+                self._in_hand = None
 
-    async def _sort(self, heard: InboundMessage, immediate: asyncio.TaskGroup) -> None:
+    async def _route(self, heard: InboundMessage, immediate: asyncio.TaskGroup) -> None:
         """Hand a message on to whoever deals with it. What goes wrong here does so before anybody has it."""
         message, edit = self._bus.as_of_now(heard), self._edits.hear(heard)
         if message is None or edit == "same" or self._router.has_done(message):
             await self._bus.finish([heard], None)
             return
-        if edit == "command" and not await self._takes_its_place(message):
-            await self._bus.finish([message], self._says(message, "command.edited"))
+        if edit == "command" and not await self._replace_waiting(message):
+            await self._bus.finish([message], self._notice(message, "command.edited"))
             return
         newest = self._questions.newest(message)
         message = in_command(self._offers.read(message, newest))
@@ -238,7 +238,7 @@ class Dispatcher:
             over = self._questions.over(message, self._language(message))
             await self._bus.finish([message], notice(message, CommandAnswer(over, failed=True)))
         elif self._offers.left(message, newest):
-            await self._bus.finish([message], self._says(message, "command.left"))
+            await self._bus.finish([message], self._notice(message, "command.left"))
         elif command is None and (typed := self._questions.answer_typed(message)):
             await self._bus.finish([message], typed.notice)
         else:
@@ -247,11 +247,11 @@ class Dispatcher:
     async def _queue(self, message: InboundMessage, newest: str, command: str) -> None:
         if not await self._remind(message, newest):
             await self._hint(message)
-            await self._put(message, command)
+            await self._enqueue(message, command)
 
-    async def _put(self, message: InboundMessage, command: str) -> None:
-        """Let a message wait for its turn. A command is told so, and the same one twice in a row waits once."""
-        waits = self._says(message, "command.waits", command=command)
+    async def _enqueue(self, message: InboundMessage, command: str) -> None:
+        """Let a message wait for its turn. Whoever sent a command is told; the same one twice in a row waits once."""
+        waits = self._notice(message, "command.waits", command=command)
         if command and self._lanes.ends_with(message):
             await self._bus.finish([message], waits)
             return
@@ -264,7 +264,7 @@ class Dispatcher:
                 log.warning("%s: what waits there would be lost with this process: %s", message.address, error)
         self._lanes.put(message)
 
-    async def _takes_its_place(self, message: InboundMessage) -> bool:
+    async def _replace_waiting(self, message: InboundMessage) -> bool:
         """True if the command that was edited still waited: then its new wording waits instead."""
         key, before = message.address.session_key, message.corrects
         old = self._lanes.take(key, lambda waiting: next((each for each in waiting if each.id == before), None))
@@ -275,7 +275,7 @@ class Dispatcher:
     async def _hint(self, message: InboundMessage) -> None:
         """Tell whoever does not answer a question that the turn waits for that, once."""
         if self._questions.hint(message):
-            notice = self._says(message, "tools.hint")
+            notice = self._notice(message, "tools.hint")
             await self._mention(replace(notice, id=f"{message.id}:hint"))
 
     async def _remind(self, message: InboundMessage, newest: str) -> bool:
@@ -285,7 +285,7 @@ class Dispatcher:
         """
         missed, is_clear = self._offers.missed(message, newest)
         if missed := missed or await self._router.asked_before(message):
-            notice = self._says(message, "command.missed", command=missed)
+            notice = self._notice(message, "command.missed", command=missed)
             if is_clear:
                 await self._bus.finish([message], notice)
                 return True
@@ -311,12 +311,12 @@ class Dispatcher:
 
     async def _handle(self, message: InboundMessage) -> None:
         """Deal with a message whose turn has come. Whatever goes wrong, the person hears of it."""
-        with at_work_on(message.id):
+        with log_context(message.id):
             work = _Work([message])
             try:
                 answer = await self._deal_with(message, work)
             except asyncio.CancelledError:
-                await self._cut(work, self._lanes.cut(message.address.session_key))
+                await self._end_cancelled(work, self._lanes.cut(message.address.session_key))
                 raise
             except Exception as error:  # noqa: BLE001  the boundary of a turn, and of a command
                 answer = self._failure(message, error)
@@ -328,11 +328,11 @@ class Dispatcher:
             return None
         if command := self._command(message):
             again = await self._bus.begin_if_possible(message) > 0 or message.again
-            work.messages, told = [message], await self._run_command(message, *command, again=again)
-            if told.asks:
-                return await self._answer_in_turn(told.asks, work, again=again)
-            work.told = told
-            return notice(message, told)
+            work.messages, answer = [message], await self._run_command(message, *command, again=again)
+            if answer.asks:
+                return await self._answer_in_turn(answer.asks, work, again=again)
+            work.answer = answer
+            return notice(message, answer)
         again = await self._bus.begin(message) > 0 or message.again or message.id in self._put_off
         self._put_off.discard(message.id)
         if message.corrects or not message.to_bot:
@@ -347,13 +347,13 @@ class Dispatcher:
         def goes_on() -> bool:
             return self._bus.is_durable or self._lanes.cut(key) == "put_off"
 
-        turn = work.turn = Turn(message, self._heard(message), self._bus.show, goes_on=goes_on, again=again)
+        turn = work.turn = Turn(message, self._language_after(message), self._bus.show, goes_on=goes_on, again=again)
         work.messages = turn.inbound  # more may join
         answer = await self._agent.run(turn, partial(self._joining, turn), lambda: self._lanes.cut(key) == "stopped")
         self._offers.lapse(key, answer.text if answer else "")
         return answer
 
-    async def _cut(self, work: _Work, cut: Cut | None) -> None:
+    async def _end_cancelled(self, work: _Work, cut: Cut | None) -> None:
         """Handle a cancelled turn; at the end of the program a durable bus gives its message again."""
         if cut == "stopped":
             await self._finish(work, None)
@@ -369,9 +369,9 @@ class Dispatcher:
         if answer and follow_up:
             answer = replace(answer, question=follow_up.message.text)
         await self._bus.finish(work.messages, answer)
-        if work.told and answer:
-            self._offers.made(work.messages[0], work.told, answer.id)
-        work.ended()
+        if work.answer and answer:
+            self._offers.made(work.messages[0], work.answer, answer.id)
+        work.show_ended()
         if follow_up:
             await self._ask(follow_up, work.messages[0])
 
@@ -454,7 +454,7 @@ class Dispatcher:
         key = "command.unknown_suggestion" if meant else "command.unknown"
         return CommandAnswer(call.say(key, name=call.argument, meant=meant), failed=True)
 
-    def _says(
+    def _notice(
         self, message: InboundMessage, sentence: str, *, failed: bool = False, **values: object
     ) -> OutboundMessage:
         return notice(message, CommandAnswer(say(sentence, self._language(message), **values), failed=failed))
@@ -467,7 +467,7 @@ class Dispatcher:
         log.error("%s: a bug", message.address.session_key, exc_info=error)
         return notice(message, CommandAnswer(say("command.bug", language), failed=True))
 
-    def _heard(self, message: InboundMessage) -> Language:
+    def _language_after(self, message: InboundMessage) -> Language:
         self._languages.hear(message.address.session_key, message.text)
         return self._language(message)
 

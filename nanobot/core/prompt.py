@@ -11,9 +11,10 @@ from nanobot.authority import Scope
 from nanobot.core.compact import compact_messages
 from nanobot.errors import LLMError, PromptTooBigError
 from nanobot.memory.markdown import without_comments
+from nanobot.memory.notes import Notebook
 from nanobot.memory.prompt import CutText, cut, fenced
 from nanobot.memory.recall.injection import InjectedMemories, PendingMessage, RecallInjector
-from nanobot.memory.scopes import KEPT, MemoryRegistry, ScopeMemory
+from nanobot.memory.scopes import KEPT, MemoryRegistry
 from nanobot.memory_files import FILES, MEMORY
 from nanobot.messages import InboundMessage, Quote
 from nanobot.ports import Clock, Documents, DocumentText, ModelInfo, ReadFrontmatter
@@ -101,7 +102,7 @@ class SystemPrompt:
     message: Message
     parts: Sequence[PromptPart]
 
-    def telling(self, past: str) -> "SystemPrompt":
+    def with_past(self, past: str) -> "SystemPrompt":
         """The same with a section on what was said before; the files come first, since they change less often."""
         return (
             SystemPrompt(replace(self.message, content=f"{self.message.content}\n\n{past}"), self.parts)
@@ -135,7 +136,7 @@ class ContextBuilder:
         self,
         workspace: Workspace,
         documents: Documents,
-        shelves: MemoryRegistry,
+        memory: MemoryRegistry,
         skills: Skills,
         budgets: Mapping[str, int],
         clock: Clock,
@@ -147,7 +148,7 @@ class ContextBuilder:
         """
         self._workspace = workspace
         self._documents = documents
-        self._shelves = shelves
+        self._memory = memory
         self._skills = skills
         self._budgets = budgets
         self._clock = clock
@@ -157,15 +158,14 @@ class ContextBuilder:
 
     async def refresh(self, scope: Scope) -> None:
         """At the start of a turn: notice notes that changed."""
-        await self._shelves.of(scope).notebook.refresh()
+        await self._memory.of(scope).notebook.refresh()
 
     def prompt(self, model: ModelInfo, scope: Scope) -> SystemPrompt:
         """The system message for a model in a scope: the very same object while no file changes.
 
         Which files it holds, and whose, says the table of memory files; skills are the owners'.
         """
-        shelf = self._shelves.of(scope)
-        parts = self._parts(shelf, scope, is_compact=model.compact)
+        parts = self._parts(self._memory.of(scope).notebook, scope, is_compact=model.compact)
         texts = [part.shown.text + part.problem for part in parts]
         key = (model.compact, scope)
         last = self._last.get(key)
@@ -200,14 +200,13 @@ class ContextBuilder:
         soul, *known = (part.shown.text for part in prompt.parts)
         return compact_messages(soul, "\n".join(known), replay)
 
-    def _parts(self, shelf: ScopeMemory, scope: Scope, *, is_compact: bool) -> list[PromptPart]:
+    def _parts(self, notebook: Notebook, scope: Scope, *, is_compact: bool) -> list[PromptPart]:
         parts = []
         for file in FILES:
             if file.budget and (file.compact or not is_compact) and (file.of != "owner" or scope.is_owner):
                 size = self._budgets.get(file.key, file.budget)
                 if file.name == MEMORY:
-                    notebook = shelf.notebook
-                    parts.append(self._memory(shelf, notebook.facts(size) if is_compact else notebook.section(size)))
+                    parts.append(self._memory_part(notebook, size, is_compact=is_compact))
                 else:
                     parts.append(self._part(self._workspace.file(file.name, scope.name), file.key, size))
         return parts + (self._skill_parts() if scope.is_owner and not is_compact else [])
@@ -218,10 +217,10 @@ class ContextBuilder:
         broken = (PromptPart(one.file, SKILL, nothing, one.problem) for one in self._skills.broken())
         return [PromptPart("skills", "", self._skills.section()), *broken]
 
-    def _memory(self, shelf: ScopeMemory, shown: CutText) -> PromptPart:
-        path = shelf.notebook.path
-        name = path.relative_to(self._workspace.root).as_posix()
-        return PromptPart(name, "memory", shown, self._documents.look(path).problem)
+    def _memory_part(self, notebook: Notebook, size: int, *, is_compact: bool) -> PromptPart:
+        name = notebook.path.relative_to(self._workspace.root).as_posix()
+        shown = notebook.facts(size) if is_compact else notebook.section(size)
+        return PromptPart(name, "memory", shown, self._documents.look(notebook.path).problem)
 
     def _part(self, path: Path, budget: str, size: int) -> PromptPart:
         document = self._documents.look(path)

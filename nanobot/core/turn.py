@@ -71,25 +71,25 @@ class Turn:
     def stats(self, model: str) -> Stats:
         return Stats(self.usage.input, self.usage.output, time.monotonic() - self._began, model)
 
-    def started(self) -> None:
+    def show_started(self) -> None:
         self._progress("started", self.inbound[0].id)
 
-    def ended(self) -> None:
+    def show_ended(self) -> None:
         self._progress("ended")
 
-    def recorded(self, *, is_remark: bool) -> None:
+    def text_recorded(self, *, is_remark: bool) -> None:
         """Record the complete text so far in the session; a remark goes before tool calls."""
         self.half_said = ""
         if is_remark:
             self._progress("step")
 
-    def notice(self, text: str) -> None:
+    def show_notice(self, text: str) -> None:
         self._progress("notice", text)
 
-    def tool(self, text: str) -> None:
+    def show_tool(self, text: str) -> None:
         self._progress("tool", text)
 
-    def output(self, text: str) -> None:
+    def show_output(self, text: str) -> None:
         self._progress("output", text)
 
     def text(self, delta: str) -> None:
@@ -169,7 +169,7 @@ class RunningTurn:
         """
         first = self._turn.inbound[0]
         self._conversation = await self._conversations.open(self._turn.address.session_key)
-        past = self._conversation.past(first.id) if self._turn.again else None
+        past = self._conversation.prior_attempt(first.id) if self._turn.again else None
         if past is None:
             await self._archive.enter(self._conversation, first.authority.scope)
             self._begun = True
@@ -184,7 +184,7 @@ class RunningTurn:
             self._turn.id = past.turn
             self._begun = True
             await self._conversation.reopen(past.turn)
-            return self._conversation.past(first.id)
+            return self._conversation.prior_attempt(first.id)
         return past
 
     async def hear(self, message: InboundMessage) -> None:
@@ -195,7 +195,7 @@ class RunningTurn:
         self._turn.usage += reminder.usage or Usage()
         blocks = [reminder.text, "" if compact else self._context.runtime(message)]
         context = "\n".join(filter(None, blocks)) or None
-        await self.record(replace(heard(message, context), reminded=reminder.origin, recalled=reminder.recalled))
+        await self.record(replace(user_message(message, context), reminded=reminder.origin, recalled=reminder.recalled))
 
     async def messages(self) -> Sequence[Message]:
         model, tokens = self.room.model, self.room.tokens
@@ -216,8 +216,10 @@ class RunningTurn:
         prompt = self._context.prompt(model, scope)
         if model.compact:
             return prompt
-        telling = prompt.telling(await self._archive.recollection.of(self._conversation, scope, model.context_window))
-        return telling if self.room.takes(telling) else prompt
+        with_past = prompt.with_past(
+            await self._archive.episode_context.section(self._conversation, scope, model.context_window)
+        )
+        return with_past if self.room.takes(with_past) else prompt
 
     async def _prompt_text(self) -> str:
         return (await self._current_prompt()).message.content or ""
@@ -233,7 +235,7 @@ class RunningTurn:
             await self._conversation.record(message, self._turn.id)
         finally:  # a cancelled append is written all the same
             if message.role == "assistant":
-                self._turn.recorded(is_remark=bool(message.tool_calls))
+                self._turn.text_recorded(is_remark=bool(message.tool_calls))
 
     def spent(self, request: Request, reply: Reply) -> None:
         if reply.usage is None:
@@ -260,44 +262,48 @@ class RunningTurn:
         if message is None:
             return False
         self._turn.inbound.append(message)
-        if not (self._turn.again and self._conversation.past(message.id)):  # it may have joined before the crash
+        if not (
+            self._turn.again and self._conversation.prior_attempt(message.id)
+        ):  # it may have joined before the crash
             await self.hear(message)
         return True
 
     def show_tool(self, text: str) -> None:
-        self._turn.tool(text)
+        self._turn.show_tool(text)
 
     def show_output(self, text: str) -> None:
-        self._turn.output(text)
+        self._turn.show_output(text)
 
-    async def answer_ourselves(self, text: str, *, done: bool) -> OutboundMessage:
+    async def answer_without_model(self, text: str, *, done: bool) -> OutboundMessage:
         """Say without the model what became of a wish, as part of the conversation."""
         await self.record(Message(role="assistant", content=text))
         await self._conversation.end(self._turn.id)
         return OutboundMessage(kind="answer", text=text, failed=not done, **self._reply())
 
-    async def answered(self, outcome: Outcome) -> OutboundMessage:
+    async def finish(self, outcome: Outcome) -> OutboundMessage:
         """The loop came to an end."""
         if outcome.trouble:
-            return await self.refused(f"turn.{outcome.trouble}")
+            return await self.refuse(f"turn.{outcome.trouble}")
         await self._conversation.end(self._turn.id, "failed" if outcome.incomplete else None)
         return self._answer(outcome.text, outcome.model, cut=outcome.incomplete is not None)
 
-    async def refused(self, sentence: str, **values: object) -> OutboundMessage:
+    async def refuse(self, sentence: str, **values: object) -> OutboundMessage:
         """There is no answer; say why."""
-        return await self._refused(say(sentence, self._turn.language, **{"model": self.room.model.preset, **values}))
+        return await self._end_with_notice(
+            say(sentence, self._turn.language, **{"model": self.room.model.preset, **values})
+        )
 
-    async def _refused(self, text: str) -> OutboundMessage:
+    async def _end_with_notice(self, text: str) -> OutboundMessage:
         await self._conversation.close_calls()
         await self._conversation.end(self._turn.id, "failed")
         return OutboundMessage(kind="notice", text=text, failed=True, **self._reply())
 
-    async def failed(self, error: LLMError) -> OutboundMessage:
+    async def fail(self, error: LLMError) -> OutboundMessage:
         """The model gave no answer: keep what had arrived of a broken one, and say what is wrong."""
         language = self._turn.language
         others = [say("model.also", language, reason=self._reason(other)) for other in error.also]
         if not error.partial.strip():
-            return await self._refused("\n\n".join([self._reason(error), *others]))
+            return await self._end_with_notice("\n\n".join([self._reason(error), *others]))
         await self.record(Message(role="assistant", content=error.partial, incomplete="cut"))
         await self._conversation.end(self._turn.id, "failed")
         again = [] if error.kind == "cut" else [say("model.again", language, reason=self._reason(error))]
@@ -320,7 +326,7 @@ class RunningTurn:
             limit=error.limit or "timeout",
         )
 
-    def answered_before(self, past: PriorAttempt) -> OutboundMessage | None:
+    def repeat_answer(self, past: PriorAttempt) -> OutboundMessage | None:
         """The message was dealt with, only its answer may not have been sent: the one in the session is.
 
         A message that had joined a turn is answered with the one that began it.
@@ -333,7 +339,7 @@ class RunningTurn:
             return OutboundMessage(kind="notice", text=text, failed=True, **self._reply())
         return self._answer(past.answer.content or "", past.answer.model or "", cut=past.answer.incomplete is not None)
 
-    async def broken(self, how: EndedHow) -> None:
+    async def break_off(self, how: EndedHow) -> None:
         """The turn ends in the middle: keep what was said, as interrupted, and leave no tool call open.
 
         One that goes on later stays open: its model says it all again. At the end of a program after which nothing
@@ -377,7 +383,7 @@ class _Reply(TypedDict):
     reply_to: str
 
 
-def heard(message: InboundMessage, context: str | None) -> Message:
+def user_message(message: InboundMessage, context: str | None) -> Message:
     """Return a person's message as a line of the conversation."""
     return Message(
         role="user",

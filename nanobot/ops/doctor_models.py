@@ -152,8 +152,8 @@ def _judge_platform(at: BotAccount, status: int, body: bytes, values: Mapping[st
     if status != 200:
         return warning("doctor.platform_troubled", **values, status=status)
     try:
-        told = json.loads(body)
-        bot = str((told.get("result") or told)["username"])
+        reply = json.loads(body)
+        bot = str((reply.get("result") or reply)["username"])
     except (ValueError, KeyError, AttributeError, TypeError):
         return problem("doctor.platform_no_api", **values)
     return ok("doctor.platform_ok", **values, bot=f"@{bot.lstrip('@')}")

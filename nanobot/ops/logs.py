@@ -135,12 +135,12 @@ class _Hidden(logging.Formatter):
         self._hide = hide
 
     def format(self, record: logging.LogRecord) -> str:
-        told = copy.copy(record)
-        told.msg, told.args = self._start(record.getMessage()), None
+        masked = copy.copy(record)
+        masked.msg, masked.args = self._start(record.getMessage()), None
         text = self.formatException(record.exc_info) if record.exc_info else record.exc_text
-        told.exc_info, told.exc_text = None, self._ends(text) if text else None
-        told.stack_info = self._ends(record.stack_info) if record.stack_info else None
-        return self._lines.format(told)
+        masked.exc_info, masked.exc_text = None, self._ends(text) if text else None
+        masked.stack_info = self._ends(record.stack_info) if record.stack_info else None
+        return self._lines.format(masked)
 
     def _start(self, text: str) -> str:
         hidden = self._hide(text[: MOST + _BESIDE_CUT])

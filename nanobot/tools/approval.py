@@ -120,7 +120,7 @@ class Approval:
         """Ask anew about everything: somebody may be another than they were."""
         self._granted.clear()
 
-    async def given(self, caller: Caller, request: ApprovalRequest) -> bool:
+    async def ask(self, caller: Caller, request: ApprovalRequest) -> bool:
         """True if the person says yes, now or before in this session."""
         authority = caller.authority
         key = (caller.address.session_key, caller.person, authority.role, authority.scope, request.grant)

@@ -84,7 +84,7 @@ class ToolPolicy:
                 f"Stop: {MOST_REFUSALS} {'commands' if risk == 'run' else 'calls like this'} were refused in this "
                 "turn. Run no more of them; go on without, and tell the person what you would have run and why."
             )
-        if rule == "ask" and await self._approval.given(caller, request):
+        if rule == "ask" and await self._approval.ask(caller, request):
             return
         self._refused[caller.address.session_key, risk] = (caller.turn, self._refusals(caller, risk) + 1)
         raise ToolError(declined if rule == "ask" else denied)

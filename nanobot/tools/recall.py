@@ -71,7 +71,7 @@ class RecallTool:
 
 
 def _rows(hits: Sequence[Hit], mask: Mask) -> str:
-    return "\n\n".join(_told(number, hit, mask) for number, hit in enumerate(hits, 1))
+    return "\n\n".join(_render_hit(number, hit, mask) for number, hit in enumerate(hits, 1))
 
 
 def _origin(said: SearchableText, scope: Scope) -> Origin:
@@ -81,7 +81,7 @@ def _origin(said: SearchableText, scope: Scope) -> Origin:
     return least(said.origin, Origin.QUOTED) if scope.is_group else said.origin
 
 
-def _told(number: int, hit: Hit, mask: Mask) -> str:
+def _render_hit(number: int, hit: Hit, mask: Mask) -> str:
     def cut(text: str, most: int) -> str:
         return shown.one_line(mask(text), most)
 

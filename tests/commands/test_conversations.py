@@ -105,9 +105,9 @@ async def test_a_retry_that_a_process_had_begun_goes_on_as_it_was(tmp_path: Path
         turn = session.messages[-1].turn
         assert once.retries == turn
         conversation = await bot.agent._conversations.open(ADDRESS.session_key)
-        from nanobot.core.turn import heard
+        from nanobot.core.turn import user_message
 
-        await conversation.record(heard(once, None), "turn of the retry")
+        await conversation.record(user_message(once, None), "turn of the retry")
         assert (await bot.agent.asked_last(again)) == once  # not "First"
 
 

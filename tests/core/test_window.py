@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nanobot.core.conversation import moved, viewed
+from nanobot.core.conversation import apply_view, choose_view
 from nanobot.core.legal import legal, turns_of
 from nanobot.core.window import LAST, STRATEGIES, WindowView, importance, score
 from nanobot.transcript import Message, ToolCall
@@ -39,8 +39,8 @@ def test_whatever_the_strategy_what_is_shown_fits_is_legal_and_in_order(
 ) -> None:
     turns = [turn(f"t{n}", asked, *steps) for n, (asked, steps) in enumerate(said)]
     running = turn("running", "now")
-    view, trimmed = viewed(turns, STRATEGIES[name], size, room)
-    to = moved(turns, running, view, trimmed)
+    view, trimmed = choose_view(turns, STRATEGIES[name], size, room)
+    to = apply_view(turns, running, view, trimmed)
     assert to is not None
     shown = [*to.along, *to.shown]
 
@@ -112,7 +112,7 @@ def test_a_person_counts_more_than_the_model_and_tools_do_not_count() -> None:
 def test_the_layers_begin_with_the_cheapest() -> None:
     turns = [turn(f"t{n}", "look", "the first line\n" + "x" * 5000) for n in range(6)]
     view = STRATEGIES["layered"](turns, size, 16_000)
-    to = moved(turns, turn("now", "?"), view)
+    to = apply_view(turns, turn("now", "?"), view)
 
     assert view == WindowView(0, brief=3)
     assert to is not None
@@ -131,8 +131,8 @@ def test_turns_that_cannot_be_named_do_not_go_along() -> None:
 
 def test_a_last_turn_that_is_too_long_loses_its_oldest_rounds() -> None:
     turns = turns_of(turn("big", "the task", *(f"{n} " + "x" * 100 for n in range(80))))
-    view, trimmed = viewed(turns, STRATEGIES["tokens"], size, 1000)
-    to = moved(turns, turn("now", "?"), view, trimmed)
+    view, trimmed = choose_view(turns, STRATEGIES["tokens"], size, 1000)
+    to = apply_view(turns, turn("now", "?"), view, trimmed)
 
     assert to is not None
     assert to.start == "big-0"

@@ -145,8 +145,10 @@ class Bot:
         )
 
     def _archive(self, *, summary_first: bool) -> WindowArchive:
-        recollection = EpisodeContext(self.history)
-        return WindowArchive(self.consolidator, recollection, self.background, self.clock, summary_first=summary_first)
+        episode_context = EpisodeContext(self.history)
+        return WindowArchive(
+            self.consolidator, episode_context, self.background, self.clock, summary_first=summary_first
+        )
 
     def _consolidator(self) -> Consolidator:
         tokens = TokenEstimator()

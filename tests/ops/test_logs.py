@@ -12,7 +12,7 @@ from nanobot.app.context import open_log
 from nanobot.config import load
 from nanobot.ops import logs
 from nanobot.ops.logs import MOST, Mask, hide_on_stderr, log_to
-from nanobot.trace import at_work_on
+from nanobot.trace import log_context
 from nanobot.workspace import Home
 from tests.fakes.logs import logging_as_before
 
@@ -47,8 +47,8 @@ def test_what_libraries_tell_of_their_requests_is_not_logged(tmp_path: Path) -> 
 def test_a_line_says_what_it_is_about(tmp_path: Path) -> None:
     log_to(tmp_path / "log", "info", "json", str)
     log = logging.getLogger("nanobot.test")
-    with at_work_on("telegram:12345:77"):
-        with at_work_on("turn 01JDX"):
+    with log_context("telegram:12345:77"):
+        with log_context("turn 01JDX"):
             log.info("inside")
         log.info("outside")
     log.info("elsewhere")

@@ -27,9 +27,9 @@ async def test_what_is_granted_for_a_session_is_granted_to_whom_it_was_asked_for
     ada, bob = replace(IN_GROUP, person="ada"), replace(IN_GROUP, person="bob")
     person.answers = ["session", "no"]
 
-    assert await approval.given(ada, LS)
-    assert await approval.given(ada, LS)
-    assert not await approval.given(bob, LS)
+    assert await approval.ask(ada, LS)
+    assert await approval.ask(ada, LS)
+    assert not await approval.ask(bob, LS)
     assert len(person.questions) == 2
 
 
@@ -39,16 +39,16 @@ async def test_a_grant_ends_with_the_role_and_the_scope_in_which_it_was_given() 
     ada = replace(ADA, person="12")
     person.answers = ["session", "no", "no", "no", "no"]
 
-    assert await approval.given(ada, LS)
+    assert await approval.ask(ada, LS)
     raised = replace(ada, authority=replace(ada.authority, role=Role.OWNER))
     linked = replace(ada, authority=replace(ada.authority, scope=Scope.person("discord", "7")))
     for other in (raised, linked, replace(ada, address=Address("telegram", "12", "topic"))):
-        assert not await approval.given(other, LS)
-    assert not await approval.given(ada, command("ls "))  # another command, however alike
-    assert await approval.given(ada, LS)
+        assert not await approval.ask(other, LS)
+    assert not await approval.ask(ada, command("ls "))  # another command, however alike
+    assert await approval.ask(ada, LS)
     person.answers = ["no"]
     approval.take_back()
-    assert not await approval.given(ada, LS)
+    assert not await approval.ask(ada, LS)
 
 
 async def test_what_is_long_is_agreed_to_only_when_all_of_it_was_shown() -> None:
@@ -58,7 +58,7 @@ async def test_what_is_long_is_agreed_to_only_when_all_of_it_was_shown() -> None
     person.meanwhile = lambda: offered.append([button.value for button in person.choices])
     person.answers = ["all", "once"]
 
-    assert await Approval(person).given(OWNER, command(text))
+    assert await Approval(person).ask(OWNER, command(text))
     ends, whole = person.questions
     assert offered == [["all", "no"], ["once", "session", "no"]]
     assert "echo begin\necho 0\n" in ends
@@ -81,14 +81,14 @@ async def test_the_file_is_named_beside_the_choices_too(sentence: str) -> None:
 async def test_whoever_says_no_to_what_is_long_is_not_asked_again(text: str) -> None:
     person = Person()
     person.answers = ["no"]
-    assert not await Approval(person).given(OWNER, command(text))
+    assert not await Approval(person).ask(OWNER, command(text))
     assert len(person.questions) == 1
 
 
 async def test_of_one_long_line_both_ends_and_the_length_are_shown() -> None:
     person = Person()
     person.answers = ["no"]
-    await Approval(person).given(OWNER, command("ls " + "a" * 6_000 + " && rm -rf ~"))
+    await Approval(person).ask(OWNER, command("ls " + "a" * 6_000 + " && rm -rf ~"))
     assert "```sh\nls aaaa" in person.questions[0]
     assert "aaaa && rm -rf ~\n```" in person.questions[0]
     assert "… 4,015 characters are left out here. In all there are 6,015, in 1 line." in person.questions[0]
@@ -123,8 +123,8 @@ async def test_of_one_long_line_both_ends_and_the_length_are_shown() -> None:
 async def test_what_cannot_be_seen_is_written_out_and_told(hidden: str, seen: str) -> None:
     person = Person()
     person.answers = ["no", "no"]
-    await Approval(person).given(OWNER, command(f"ls {hidden} x"))
-    await Approval(person).given(OWNER, command(f"ls {seen} x"))
+    await Approval(person).ask(OWNER, command(f"ls {hidden} x"))
+    await Approval(person).ask(OWNER, command(f"ls {seen} x"))
     assert f"```sh\nls {seen} x\n```" in person.questions[0]
     assert "written out" in person.questions[0]
     if seen.isascii():
