@@ -256,6 +256,15 @@ def parse_time(text: str) -> datetime | None:
     return moment if moment.tzinfo else moment.astimezone()
 
 
+def well_formed(text: str) -> str:
+    """The text as UTF-8 can hold it: halves of a surrogate pair are their character, a lone half is U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
 def truncate(text: str, limit: int) -> str:
     """The text with at most `limit` characters, the last of them an ellipsis if it is cut."""
     return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"

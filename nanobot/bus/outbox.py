@@ -8,10 +8,11 @@ from sqlite3 import Connection
 from nanobot.bus import rows as asked
 from nanobot.bus import rows as known
 from nanobot.bus import rows as troubles
-from nanobot.bus.rows import decode, encode, key, valid
+from nanobot.bus.rows import decode, encode, key
 from nanobot.ids import new_id
 from nanobot.messages import Address, OutboundMessage
 from nanobot.ports import Alert, Delivery
+from nanobot.text import well_formed
 
 _PREVIEWS_KEPT = 14 * 86400.0
 """Seconds: a turn that was stopped has previews and never an answer."""
@@ -31,7 +32,7 @@ def add(db: Connection, message: OutboundMessage, at: float) -> bool:
         return False
     cursor = db.execute(
         "INSERT OR IGNORE INTO outbound (key, at, channel, message) VALUES (?, ?, ?, ?)",
-        (key("out", message.id), at, valid(message.address.channel), encode(message)),
+        (key("out", message.id), at, well_formed(message.address.channel), encode(message)),
     )
     if message.holds_up_a_turn:
         asked.record_question(db, message)
@@ -72,7 +73,7 @@ def _previews(db: Connection, message: OutboundMessage) -> Sequence[str | None]:
         return []
     rows = db.execute(
         "SELECT platform_id FROM preview WHERE turn = ? AND session = ? ORDER BY number",
-        (key("turn", message.turn), valid(message.address.session_key)),
+        (key("turn", message.turn), well_formed(message.address.session_key)),
     )
     return [name for (name,) in rows.fetchall()]
 
@@ -90,7 +91,7 @@ def arrived(db: Connection, message_id: str, platform_id: str) -> None:
 def previewing(db: Connection, turn: str, address: Address, at: float) -> None:
     db.execute(
         "INSERT INTO preview (turn, session, at) VALUES (?, ?, ?)",
-        (key("turn", turn), valid(address.session_key), at),
+        (key("turn", turn), well_formed(address.session_key), at),
     )
 
 
@@ -155,7 +156,7 @@ def remove(db: Connection, message_id: str) -> OutboundMessage | None:
         _place(db, message)
     db.execute("DELETE FROM part WHERE message = ?", (id_key,))
     if message.turn is not None:
-        session = valid(message.address.session_key)
+        session = well_formed(message.address.session_key)
         db.execute("DELETE FROM preview WHERE turn = ? AND session = ?", (key("turn", message.turn), session))
     return message
 

@@ -10,6 +10,7 @@ import msgspec
 
 from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.ports import Alert, Backlog
+from nanobot.text import well_formed
 
 # Messages as they lie in a row, and the keys by which rows are found.
 
@@ -23,7 +24,7 @@ class UnreadableError(Exception):
 
 def key(kind: Literal["in", "out", "turn"], name: str) -> bytes:
     """A name as 16 bytes: as long as it is remembered that an id was seen, nothing of a chat is kept for it."""
-    return hashlib.blake2b(valid(name).encode(), digest_size=16, person=kind.encode()).digest()
+    return hashlib.blake2b(well_formed(name).encode(), digest_size=16, person=kind.encode()).digest()
 
 
 def encode(content: InboundMessage | OutboundMessage | Alert) -> bytes:
@@ -46,14 +47,9 @@ def decode(raw: bytes, kind: type[T]) -> T:
     return replace(content, **lists)
 
 
-def valid(text: str) -> str:
-    """Text that can be written as UTF-8."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
 def _valid(content: Any) -> Any:
     if isinstance(content, str):
-        return valid(content)
+        return well_formed(content)
     if isinstance(content, dict):
         return {name: _valid(value) for name, value in content.items()}
     if isinstance(content, list | tuple):
@@ -94,14 +90,14 @@ def prune_known(db: Connection, at: float) -> None:
 def put_mark(db: Connection, name: str, value: str) -> None:
     """Remember; an empty value forgets."""
     if value:
-        db.execute("INSERT OR REPLACE INTO mark (key, value) VALUES (?, ?)", (valid(name), valid(value)))
+        db.execute("INSERT OR REPLACE INTO mark (key, value) VALUES (?, ?)", (well_formed(name), well_formed(value)))
     else:
-        db.execute("DELETE FROM mark WHERE key = ?", (valid(name),))
+        db.execute("DELETE FROM mark WHERE key = ?", (well_formed(name),))
 
 
 def marks_starting_with(db: Connection, prefix: str) -> Mapping[str, str]:
     rows = db.execute("SELECT key, value FROM mark ORDER BY key").fetchall()
-    return {name: value for name, value in rows if name.startswith(valid(prefix))}
+    return {name: value for name, value in rows if name.startswith(well_formed(prefix))}
 
 
 # The rows of questions that hold up a turn, until their buttons are gone.

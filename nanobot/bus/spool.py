@@ -16,11 +16,12 @@ from nanobot.aio import shielded
 from nanobot.bus import inbox, outbox, rows
 from nanobot.bus.database import SpoolDatabase
 from nanobot.bus.queue import DeliveryQueue
-from nanobot.bus.rows import backlog, decode, key, valid
+from nanobot.bus.rows import backlog, decode, key
 from nanobot.errors import StoreError, expected_in
 from nanobot.messages import Address, InboundMessage, OutboundMessage, Progress
 from nanobot.ports import Alert, Backlog, Clock, Delivery
 from nanobot.ports.bus import DiskTrouble, IsMeant
+from nanobot.text import well_formed
 
 # Removing what is to be forgotten.
 
@@ -38,7 +39,7 @@ def erase_matching(db: Connection, is_meant: IsMeant, sessions: Collection[str] 
 
     Of these sessions not even the keys stay.
     """
-    db.executemany("DELETE FROM preview WHERE session = ?", [(valid(session),) for session in sessions])
+    db.executemany("DELETE FROM preview WHERE session = ?", [(well_formed(session),) for session in sessions])
     for question, address in rows.unsettled_questions(db):
         if address.session_key in sessions:
             rows.settle_question(db, question)

@@ -4,7 +4,6 @@ import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from nanobot.aio import first_of
 from nanobot.authority import Origin, Scope, least
@@ -14,6 +13,7 @@ from nanobot.errors import NanobotError, StoreError
 from nanobot.memory.episodes.consolidator import Archiving, Consolidator
 from nanobot.memory.prompt import past_section
 from nanobot.ports import Clock, Episode, Episodes
+from nanobot.text import parse_time
 from nanobot.tokens import TokenEstimator
 from nanobot.transcript import Message
 
@@ -107,10 +107,8 @@ def _origin(episode: Episode) -> Origin:
 
 
 def _is_before(at: str, other: str) -> bool:
-    try:
-        return datetime.fromisoformat(at).astimezone() <= datetime.fromisoformat(other).astimezone()
-    except ValueError:
-        return False
+    one, two = parse_time(at), parse_time(other)
+    return one is not None and two is not None and one <= two
 
 
 # Archiving of a conversation

@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 from nanobot.authority import Origin
 from nanobot.errors import LLMError, ToolError
 from nanobot.ports import LLM, Caller, Reply, Request, Stream, Tool, ToolResult
+from nanobot.text import well_formed
 from nanobot.transcript import Incomplete, Message, ToolCall
 
 log = logging.getLogger(__name__)
@@ -373,7 +374,7 @@ def _as_object(call: ToolCall, arguments: dict[str, object] | str) -> str:
     if call.arguments.lstrip().startswith("{") and r"\ud" not in call.arguments.lower():
         return call.arguments
     text = json.dumps(arguments, ensure_ascii=False)  # Python reads half a surrogate pair, strict parsers do not
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return well_formed(text)
 
 
 def _refuse(constant: str) -> None:

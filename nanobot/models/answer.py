@@ -6,8 +6,9 @@ from typing import Literal
 from nanobot.errors import LLMError
 from nanobot.models.calls import Calls, announced_call, is_shaped_like_call, written_calls
 from nanobot.models.reasoning import VisibleText
-from nanobot.models.wire import ExtraFields, ExtraRoom, well_formed
+from nanobot.models.wire import ExtraFields, ExtraRoom
 from nanobot.ports import Reply, ToolSpec
+from nanobot.text import well_formed
 from nanobot.transcript import Usage
 
 _CUT_BY_LIMIT = ("length", "max_tokens", "max_output_tokens")

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Literal
 
-from nanobot.models.wire import ExtraFields, ExtraRoom, well_formed
+from nanobot.models.wire import ExtraFields, ExtraRoom
 from nanobot.ports import ToolSpec
+from nanobot.text import well_formed
 from nanobot.transcript import ToolCall
 
 _KNOWN = ("index", "id", "type", "function")

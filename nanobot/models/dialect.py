@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from nanobot.errors import LLMError, LLMErrorKind, StoreError
 from nanobot.models.failures import Overflow, is_about_output, overflow
 from nanobot.ports import Clock
+from nanobot.text import parse_time
 
 log = logging.getLogger(__name__)
 
@@ -329,15 +330,10 @@ def _merged(one: dict[str, dict[str, str]], other: dict[str, dict[str, str]]) ->
 
 
 def _is_later(one: str, other: str) -> bool:
-    try:
-        return datetime.fromisoformat(one) > datetime.fromisoformat(other)
-    except (ValueError, TypeError):
-        return False
+    mine, theirs = parse_time(one), parse_time(other)
+    return mine is not None and theirs is not None and mine > theirs
 
 
 def _holds(trait: str, at: str, now: datetime) -> bool:
-    try:
-        age = now - datetime.fromisoformat(at)
-    except (ValueError, TypeError):
-        return False
-    return timedelta(0) <= age < (RETRIED if trait in _RETRIED else KEPT)
+    learnt = parse_time(at)
+    return learnt is not None and timedelta(0) <= now - learnt < (RETRIED if trait in _RETRIED else KEPT)

@@ -39,9 +39,9 @@ from nanobot.models.wire import (
     read_pictures,
     scrub,
     tools_to_wire,
-    well_formed,
 )
 from nanobot.ports import Clock, Lacking, ModelInfo, Reply, Request, Stream
+from nanobot.text import well_formed
 
 log = logging.getLogger(__name__)
 

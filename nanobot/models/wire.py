@@ -13,6 +13,7 @@ from nanobot.messages import Attachment
 from nanobot.models import dialect as traits
 from nanobot.models.dialect import ModelDialect
 from nanobot.ports import Request, ToolSpec
+from nanobot.text import well_formed
 from nanobot.transcript import Message, ToolCall
 
 log = logging.getLogger(__name__)
@@ -44,15 +45,6 @@ _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _REASONING = re.compile(r"reason|think|thought(?!.*signature)", re.IGNORECASE)
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 _LONGEST_NAME = 64  # both from OpenAI's reference; others are no stricter
-
-
-def well_formed(text: str) -> str:
-    """The text with surrogate pairs joined and lone ones replaced, so that UTF-8 can hold it."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
 
 
 def read_pictures(request: Request, media: Path) -> Mapping[str, str]:

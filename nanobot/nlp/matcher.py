@@ -6,6 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from nanobot.text import well_formed
+
 FORGOTTEN = "[forgotten]"
 """Stands where something was said, so that what stands around it stays whole."""
 
@@ -234,7 +236,7 @@ def _read(data: bytes) -> str:
     text = data.decode("utf-8", "replace")
     if "\\" not in text:
         return text
-    return _ESCAPED.sub(_as_it_was, text).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return well_formed(_ESCAPED.sub(_as_it_was, text))
 
 
 def _as_it_was(escaped: re.Match[str]) -> str:

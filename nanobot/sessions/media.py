@@ -13,7 +13,8 @@ from typing import ParamSpec, TypeVar
 from nanobot.authority import Scope
 from nanobot.errors import StoreError
 from nanobot.messages import Attachment
-from nanobot.store.private import GrowingFile, private_folder, remove_stale_temps, utf8
+from nanobot.store.private import GrowingFile, private_folder, remove_stale_temps
+from nanobot.text import well_formed
 from nanobot.workspace import Workspace, folder_of
 
 P = ParamSpec("P")
@@ -44,7 +45,7 @@ class MediaFolder:
         finally:
             await _in_thread(folder, file.close)
         inside = file.path.relative_to(self._workspace.root).as_posix()
-        return Attachment(inside, mime, utf8(name).decode())
+        return Attachment(inside, mime, well_formed(name))
 
     def path(self, file: Attachment) -> Path:
         """Return the path of a file on this machine. Raises StoreError for a path that leads out of the workspace."""
@@ -72,7 +73,7 @@ async def _in_thread(folder: Path, call: Callable[P, T], /, *args: P.args, **kwa
 
 def unique_name(name: str, mime: str) -> str:
     """A file name that resembles `name`, harmless on every file system, with letters of its own before the ending."""
-    plain = unicodedata.normalize("NFC", utf8(name).decode())
+    plain = unicodedata.normalize("NFC", well_formed(name))
     plain = "".join(char for char in plain if char.isspace() or unicodedata.category(char)[0] != "C")
     last = PurePosixPath(plain.replace("\\", "/")).name
     stem, dot, ending = _FORBIDDEN.sub("_", last).strip("._ ").rpartition(".")

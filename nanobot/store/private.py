@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nanobot.errors import StoreError
+from nanobot.text import well_formed
 from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, set_mode
 
 # How a file looked from outside when it was last met.
@@ -236,11 +237,8 @@ def sync_folder(folder: Path) -> None:
 
 
 def utf8(text: str) -> bytes:
-    """Text as valid UTF-8: two halves of a surrogate pair become their character, a lone half becomes U+FFFD."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+    """Text as valid UTF-8."""
+    return well_formed(text).encode()
 
 
 def _mode_of(path: Path) -> int:

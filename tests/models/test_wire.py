@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanobot.messages import Attachment
-from nanobot.models.wire import Json, messages_to_wire, read_pictures, tools_to_wire, well_formed
+from nanobot.models.wire import Json, messages_to_wire, read_pictures, tools_to_wire
 from nanobot.ports import Request, ToolSpec
+from nanobot.text import well_formed
 from nanobot.transcript import Message, ToolCall
 from tests.fakes.legality import what_is_illegal
 

@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from nanobot.sessions import lines
 from nanobot.sessions.store import SessionFiles, SessionManager
 from nanobot.store.jsonl import torn_path
 from nanobot.store.private import put, remove, remove_stale_temps, swapped
+from nanobot.text import parse_time
 from nanobot.transcript import ApprovalMark, Archived, Ended, Line, Message, QueuedMessage, Reset, ToolCall, Window
 from nanobot.workspace import Workspace
 
@@ -460,10 +460,8 @@ def unreadable(key: str, meant: ErasurePlan) -> Callable[[bytes], bool]:
 
 
 def _is_before(at: str, since: str) -> bool:
-    try:
-        return datetime.fromisoformat(at) < datetime.fromisoformat(since)
-    except (ValueError, TypeError):
-        return False
+    one, other = parse_time(at), parse_time(since)
+    return one is not None and other is not None and one < other
 
 
 def _may_hold(path: Path, may_hold: MayHold) -> bool:

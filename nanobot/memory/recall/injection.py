@@ -20,7 +20,7 @@ from nanobot.messages import InboundMessage
 from nanobot.nlp.secrets import redact
 from nanobot.ports import LLM, Clock, Request
 from nanobot.ports.models import Quiet
-from nanobot.text import as_speaker
+from nanobot.text import as_speaker, truncate
 from nanobot.transcript import Message, Usage
 
 # A model chooses among the notes by their names and summaries.
@@ -269,7 +269,7 @@ def _source(hit: Hit) -> str:
 
 def _text(hit: Hit) -> str:
     text = _flat(redact(hit.said.text[: 2 * LENGTH]))
-    return text if len(text) <= LENGTH else f"{text[: LENGTH - 1].rstrip()}…"
+    return truncate(text, LENGTH)
 
 
 def _flat(text: str) -> str:
