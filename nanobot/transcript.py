@@ -166,7 +166,7 @@ Line = Message | Mark
 class Session:
     """One conversation as far as it is replayed: what came after the last reset or window mark.
 
-    `ended` holds the turns among these messages that ended without a complete answer. The first `along`
+    `ended` holds the turns among these messages that ended without a complete answer. The first `kept`
     messages are of older turns that go along; behind them nothing is left out. `brief` and `episodes` are
     those of the window, and `episodes` moves on with what is archived. `asking` is the turn in which a tool
     waits for a person's answer, "" if none does. `waiting` are the messages that wait for their turn, by `inbound`.
@@ -175,7 +175,7 @@ class Session:
     key: str
     messages: list[Message] = field(default_factory=list)
     ended: set[str] = field(default_factory=set)
-    along: int = 0
+    kept: int = 0
     brief: str | None = None
     episodes: int | None = None
     asking: str = ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nanobot.aio import first_of
 from nanobot.authority import Origin, Scope, least
-from nanobot.core.conversation import KEPT, Conversation
+from nanobot.core.conversation import MOST_OPEN, Conversation
 from nanobot.core.lanes import BackgroundSlot
 from nanobot.errors import NanobotError, StoreError
 from nanobot.memory.episodes.consolidator import Archiving, Consolidator
@@ -62,7 +62,7 @@ class EpisodeContext:
         """The section of the prompt for a model with this context window, in tokens; "" if there is nothing."""
         text, self._shown[conversation.key] = await self._section(conversation, scope, window)
         self._shown.move_to_end(conversation.key)
-        if len(self._shown) > KEPT:
+        if len(self._shown) > MOST_OPEN:
             self._shown.popitem(last=False)
         return text
 
@@ -78,7 +78,7 @@ class EpisodeContext:
             except StoreError as error:  # the conversation goes on without
                 log.warning("%s", error)
                 return "", None
-            if len(self._texts) > KEPT:
+            if len(self._texts) > MOST_OPEN:
                 self._texts.popitem(last=False)
         return self._texts[key]
 

@@ -7,8 +7,7 @@ from itertools import chain, takewhile
 
 from nanobot.authority import least
 from nanobot.core.legal import INTERRUPTED, NOT_ALLOWED, interrupted, legal, open_calls, turns_of, within_turn
-from nanobot.core.window import Size, Strategy, WindowView, brief, size_of
-from nanobot.core.window import Turn as OldTurn
+from nanobot.core.window import Size, Strategy, TurnMessages, WindowView, shorten_result, size_of
 from nanobot.ids import new_id
 from nanobot.messages import InboundMessage
 from nanobot.ports import Clock, SessionStore
@@ -68,7 +67,7 @@ def _cut_short(lines: Sequence[Message]) -> Sequence[str]:
 # Conversation
 
 
-KEPT = 512
+MOST_OPEN = 512
 """Conversations kept open; one that was not used for long is opened anew."""
 
 REST = 0.5
@@ -91,11 +90,11 @@ class Interruption:
 class WindowMove:
     """The turns that are over, as they are shown from now on, and what the window mark says of it.
 
-    `along` are of older turns that go along, the turns `kept`. From the message `start` on nothing is left out;
+    `kept_messages` are those of the older turns `kept`. From the message `start` on nothing is left out;
     `brief` is the message before which results of tools are a line each.
     """
 
-    along: Sequence[Message]
+    kept_messages: Sequence[Message]
     shown: Sequence[Message]
     start: str
     kept: Sequence[str] = ()
@@ -118,7 +117,7 @@ class Conversation:
         self._turn = ""  # the running one
         self._left_out: set[str] = set()  # messages of the running turn that are too much for the window
         self._over = self._shown(session.messages)
-        self._along = len(self._shown(session.messages[: session.along]))  # of these, as `Session.along`
+        self._kept = len(self._shown(session.messages[: session.kept]))  # of these, as `Session.kept`
         self._counted = Counts()  # the first `_counted_to` messages of `_over`
         self._counted_to = 0
         self._reports: dict[TokenEstimator, Report] = {}  # the last one of each model
@@ -131,7 +130,7 @@ class Conversation:
     @property
     def first(self) -> Message | None:
         """The message from which on nothing is left out."""
-        return next(iter(self._session.messages[self._session.along :]), None)
+        return next(iter(self._session.messages[self._session.kept :]), None)
 
     @property
     def key(self) -> str:
@@ -141,7 +140,7 @@ class Conversation:
     @property
     def in_view(self) -> frozenset[str]:
         """The ids of the messages from `first` on."""
-        return frozenset(message.id for message in self._session.messages[self._session.along :])
+        return frozenset(message.id for message in self._session.messages[self._session.kept :])
 
     @property
     def finished(self) -> str:
@@ -152,7 +151,7 @@ class Conversation:
     @property
     def length(self) -> int:
         """Number of messages from `first` on."""
-        return len(self._session.messages) - self._session.along
+        return len(self._session.messages) - self._session.kept
 
     def holds(self, session: Session) -> bool:
         """True if this is the conversation of that very session, not of one that was loaded anew."""
@@ -178,8 +177,8 @@ class Conversation:
         complete = replace(message, id=new_id(), at=self._now(), turn=turn, origin=origin)
         await self._store.append(self._session, complete)
         if message.retries:  # what it stands in place of is not shown any more
-            along = len(self._shown(self._session.messages[: self._session.along]))
-            self._replace(self._shown(self._session.messages[:-1]), along)
+            kept = len(self._shown(self._session.messages[: self._session.kept]))
+            self._replace(self._shown(self._session.messages[:-1]), kept)
 
     async def end(self, turn: str, how: EndedHow | None = None) -> None:
         """A turn is over; `how` says so in the session if it has no complete answer."""
@@ -218,7 +217,7 @@ class Conversation:
             self._left_out |= {message.id for message in self._tail() if message.incomplete == "interrupted"}
         running = self._running()
         messages = self._session.messages
-        self._replace(self._shown(messages[: len(messages) - len(running)]), self._along)
+        self._replace(self._shown(messages[: len(messages) - len(running)]), self._kept)
         calls = open_calls(running)
         await self.close_calls()
         return calls
@@ -330,14 +329,14 @@ class Conversation:
             size = sum(map(tokens.size, kept))
         if not self._over:
             return ""
-        turns = turns_of(self._over[self._along :])
+        turns = turns_of(self._over[self._kept :])
         view, trimmed = choose_view(turns, self._strategy, tokens.size, max(room * REST - size, 0))
         return await self._move(apply_view(turns, running, view, trimmed), newest)
 
     async def keep_last(self, count: int, newest: int | None = None) -> str:
         """Leave only so many turns in view, all of what is over being in an episode; returns as `make_room`."""
-        turns = turns_of(self._over[self._along :])
-        if len(turns) <= count and not self._along:
+        turns = turns_of(self._over[self._kept :])
+        if len(turns) <= count and not self._kept:
             return ""
         start = max(0, len(turns) - count)
         return await self._move(apply_view(turns, self._running(), WindowView(start, brief=start)), newest)
@@ -353,7 +352,7 @@ class Conversation:
                 Window(at=self._now(), start=to.start, kept=to.kept, brief=to.brief, episodes=newest),
                 *self._still_waiting(),
             )
-        self._replace([*to.along, *to.shown], len(to.along))
+        self._replace([*to.kept_messages, *to.shown], len(to.kept_messages))
         return left
 
     def _before(self, name: str) -> str:
@@ -365,7 +364,7 @@ class Conversation:
         """A beginning of the session as the model reads it."""
         ids = (i for i, message in enumerate(self._session.messages) if message.id == self._session.brief)
         brief_to = next(ids, 0) if self._session.brief else 0
-        return legal([*map(brief, messages[:brief_to]), *messages[brief_to:]])
+        return legal([*map(shorten_result, messages[:brief_to]), *messages[brief_to:]])
 
     def _tail(self) -> list[Message]:
         """The end of the session that belongs to the running turn."""
@@ -383,15 +382,15 @@ class Conversation:
         self._turn = ""
         self._left_out.clear()
 
-    def _replace(self, over: list[Message], along: int = 0) -> None:
-        self._over, self._along, self._counted, self._counted_to = over, along, Counts(), 0
+    def _replace(self, over: list[Message], kept: int = 0) -> None:
+        self._over, self._kept, self._counted, self._counted_to = over, kept, Counts(), 0
 
     def _now(self) -> str:
         return self._clock.now().isoformat(timespec="milliseconds")
 
 
 def apply_view(
-    turns: Sequence[OldTurn], running: Sequence[Message], view: WindowView, trimmed: OldTurn = ()
+    turns: Sequence[TurnMessages], running: Sequence[Message], view: WindowView, trimmed: TurnMessages = ()
 ) -> WindowMove | None:
     """Apply a view; `trimmed` is shown in place of the last turn if the view shows none. None: nothing is left to see.
 
@@ -408,15 +407,20 @@ def apply_view(
         return None
     first_whole = next(chain(*turns[brief_to:], running), first)
     return WindowMove(
-        along=[brief(message) if brief_to else message for number in view.kept for message in turns[number]],
-        shown=list(trimmed) or [*map(brief, chain(*turns[start:brief_to])), *chain(*turns[max(start, brief_to) :])],
+        kept_messages=[
+            shorten_result(message) if brief_to else message for number in view.kept for message in turns[number]
+        ],
+        shown=list(trimmed)
+        or [*map(shorten_result, chain(*turns[start:brief_to])), *chain(*turns[max(start, brief_to) :])],
         start=first.id,
         kept=tuple(turns[number][0].turn for number in view.kept),
         brief=first_whole.id if brief_to else None,
     )
 
 
-def choose_view(turns: Sequence[OldTurn], strategy: Strategy, size: Size, room: float) -> tuple[WindowView, OldTurn]:
+def choose_view(
+    turns: Sequence[TurnMessages], strategy: Strategy, size: Size, room: float
+) -> tuple[WindowView, TurnMessages]:
     """Return the view of a strategy; if it is empty, as much of the last turn as fits, oldest tool rounds dropped."""
     view = strategy(turns, size, room)
     if view.start < len(turns) or view.kept or not turns:
@@ -455,6 +459,6 @@ class Conversations:
         if conversation is None or not conversation.holds(session):
             conversation = self._open[key] = Conversation(session, self._store, self._clock, self._strategy)
         self._open.move_to_end(key)
-        if len(self._open) > KEPT:
+        if len(self._open) > MOST_OPEN:
             self._open.popitem(last=False)
         return conversation

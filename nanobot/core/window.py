@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from nanobot.languages import expression
 from nanobot.transcript import Message
 
-Turn = Sequence[Message]
+TurnMessages = Sequence[Message]
 Size = Callable[[Message], float]
 
 
@@ -23,14 +23,14 @@ class WindowView:
     brief: int = 0
 
 
-Strategy = Callable[[Sequence[Turn], Size, float], WindowView]
+Strategy = Callable[[Sequence[TurnMessages], Size, float], WindowView]
 """From the turns that are over, the size of a message and the room for all, both in tokens, to what stays.
 
 What stays fits into the room. If not even the last turn does, nothing stays.
 """
 
 
-def size_of(turn: Turn, size: Size) -> float:
+def size_of(turn: TurnMessages, size: Size) -> float:
     return sum(map(size, turn))
 
 
@@ -41,7 +41,7 @@ LENGTH = 160
 """Characters that are shown of it."""
 
 
-def brief(message: Message) -> Message:
+def shorten_result(message: Message) -> Message:
     """The same message with the first line of a long result only; what people and the model said stays whole."""
     text = message.content or ""
     if message.role != "tool" or len(text) <= 2 * LENGTH:
@@ -58,15 +58,15 @@ LAST = 20
 """Turns that `window` shows at most."""
 
 
-def tokens(turns: Sequence[Turn], size: Size, room: float) -> WindowView:
+def tokens(turns: Sequence[TurnMessages], size: Size, room: float) -> WindowView:
     return WindowView(newest(turns, size, room))
 
 
-def window(turns: Sequence[Turn], size: Size, room: float) -> WindowView:
+def window(turns: Sequence[TurnMessages], size: Size, room: float) -> WindowView:
     return WindowView(max(newest(turns, size, room), len(turns) - LAST))
 
 
-def newest(turns: Sequence[Turn], size: Size, room: float) -> int:
+def newest(turns: Sequence[TurnMessages], size: Size, room: float) -> int:
     """The number of the first turn from which on all fit; those far before it are not looked at."""
     for number in range(len(turns) - 1, -1, -1):
         room -= size_of(turns[number], size)
@@ -93,7 +93,7 @@ _WEIGHTS = {"user": 1.0, "assistant": 0.5}
 """What a person says counts more than what the model makes of it; what tools report can be had again."""
 
 
-def importance(turns: Sequence[Turn], size: Size, room: float) -> WindowView:
+def importance(turns: Sequence[TurnMessages], size: Size, room: float) -> WindowView:
     """The most important of the older turns go along as far as there is room; each has an id to be known by."""
     start = newest(turns, size, room * FRESH)
     if start == len(turns):
@@ -112,7 +112,7 @@ def importance(turns: Sequence[Turn], size: Size, room: float) -> WindowView:
     return WindowView(start, sorted(kept))
 
 
-def score(turn: Turn) -> float:
+def score(turn: TurnMessages) -> float:
     """Return the importance of a turn: that of its most important message."""
     return max((_score(message) * _WEIGHTS.get(message.role, 0.0) for message in turn), default=0.0)
 
@@ -125,10 +125,10 @@ def _score(message: Message) -> float:
     return 1.0 + 3.0 * is_marked + 1.0 * bool(_NUMBER.search(text)) + 1.0 * bool(_CODE.search(text))
 
 
-def layered(turns: Sequence[Turn], size: Size, room: float) -> WindowView:
+def layered(turns: Sequence[TurnMessages], size: Size, room: float) -> WindowView:
     """The cheapest first: old results of tools in a line each, then what looks unimportant, then all that is old."""
     fresh = max(0, len(turns) - WHOLE)
-    shown = [*([brief(message) for message in turn] for turn in turns[:fresh]), *turns[fresh:]]
+    shown = [*([shorten_result(message) for message in turn] for turn in turns[:fresh]), *turns[fresh:]]
     if sum(size_of(turn, size) for turn in shown) <= room:
         return WindowView(0, brief=fresh)
     return replace(importance(shown, size, room), brief=fresh)

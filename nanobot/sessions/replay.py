@@ -86,7 +86,7 @@ class Replay:
         session.asking = self._asking or ""
         session.waiting = dict(reversed(self._waiting.items()))
         if self._window is not None and self._begun:
-            session.along = len(self._before)
+            session.kept = len(self._before)
             session.brief = self._brief or self._window.brief
         _forget_ended(session)
         return session
@@ -138,15 +138,15 @@ def _leave_behind(session: Session, mark: Reset | Window) -> None:
         return
     session.messages.clear()
     session.ended.clear()
-    session.along, session.brief, session.episodes, session.asking = 0, None, None, ""
+    session.kept, session.brief, session.episodes, session.asking = 0, None, None, ""
 
 
 def _set_aside(session: Session, turn: str, in_place: str) -> None:
     """Drop a turn from the replay: the message `in_place` asks the same again."""
-    before = session.messages[: session.along]
+    before = session.messages[: session.kept]
     if any(message.turn == turn and message.id == session.brief for message in session.messages):
         session.brief = in_place
-    session.along -= sum(message.turn == turn for message in before)
+    session.kept -= sum(message.turn == turn for message in before)
     session.messages[:] = [message for message in session.messages if message.turn != turn]
     session.ended.discard(turn)
 
@@ -159,9 +159,9 @@ def _move_window(session: Session, window: Window) -> None:
     messages = session.messages
     start = next((i for i in range(len(messages) - 1, -1, -1) if messages[i].id == window.start), None)
     if start is not None:
-        before = [message for message in messages[session.along : start] if message.turn in window.kept]
+        before = [message for message in messages[session.kept : start] if message.turn in window.kept]
         messages[:start] = before
-        session.along, session.brief = len(before), window.brief
+        session.kept, session.brief = len(before), window.brief
     session.episodes = window.episodes
     _forget_ended(session)
 

@@ -9,7 +9,7 @@ from nanobot.authority import Scope
 from nanobot.errors import ToolError
 from nanobot.i18n import Language
 from nanobot.ids import new_id
-from nanobot.ports import Caller, Tool, ToolResult, ToolSpec
+from nanobot.ports import Caller, Tool, ToolResult
 from nanobot.tools.paths import Disk, ToolPath
 from nanobot.workspace import Workspace, folder_of
 
@@ -35,12 +35,9 @@ class MaskedTool:
     """A tool whose results, and whose reasons for failing, hold no secrets, whoever wrote it."""
 
     def __init__(self, tool: Tool, mask: Mask) -> None:
+        self.spec = tool.spec
         self._tool = tool
         self._mask = mask
-
-    @property
-    def spec(self) -> ToolSpec:
-        return self._tool.spec
 
     def describe(self, arguments: Mapping[str, object], language: Language) -> str:
         seen = {name: _masked(value, self._mask) for name, value in arguments.items()}  # before they are cut

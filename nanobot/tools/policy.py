@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from nanobot.authority import Authority, Role
 from nanobot.errors import ToolError
 from nanobot.i18n import Language
-from nanobot.ports import Caller, Risk, Tool, ToolResult, ToolSpec
+from nanobot.ports import Caller, Risk, Tool, ToolResult
 from nanobot.tools.approval import Approval, ApprovalRequest, Rule
 
 MOST_REFUSALS = 3
@@ -106,12 +106,9 @@ class PermittedTool:
     """
 
     def __init__(self, tool: Tool, policy: ToolPolicy) -> None:
+        self.spec = tool.spec
         self._tool = tool
         self._policy = policy
-
-    @property
-    def spec(self) -> ToolSpec:
-        return self._tool.spec
 
     def describe(self, arguments: Mapping[str, object], language: Language) -> str:
         return self._tool.describe(arguments, language)

@@ -42,7 +42,7 @@ def test_whatever_the_strategy_what_is_shown_fits_is_legal_and_in_order(
     view, trimmed = choose_view(turns, STRATEGIES[name], size, room)
     to = apply_view(turns, running, view, trimmed)
     assert to is not None
-    shown = [*to.along, *to.shown]
+    shown = [*to.kept_messages, *to.shown]
 
     assert sum(map(size, shown)) <= room
     assert problems(shown) == []
@@ -51,7 +51,7 @@ def test_whatever_the_strategy_what_is_shown_fits_is_legal_and_in_order(
     everything = [message.id for one in turns for message in one]
     assert ids == [name for name in everything if name in ids]
     assert to.start == [*(message.id for message in to.shown), running[0].id][0]
-    assert set(to.kept) == {message.turn for message in to.along}
+    assert set(to.kept) == {message.turn for message in to.kept_messages}
     by_people = {message.id: message.content for one in turns for message in one if message.role == "user"}
     assert all(by_people[message.id] == message.content for message in shown if message.role == "user")
 

@@ -90,7 +90,7 @@ async def test_the_window_begins_with_the_next_message_that_is_left(tmp_path: Pa
     session = await (await without(manager, tmp_path, dropping(0, 2))).load(KEY)
 
     assert [message.id for message in session.messages] == ["t1a", "t1b", "t3a", "t3b"]
-    assert session.along == 2
+    assert session.kept == 2
 
 
 async def test_a_turn_that_is_gone_was_never_ended(tmp_path: Path) -> None:

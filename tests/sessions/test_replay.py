@@ -19,7 +19,7 @@ def gathered(log: list[Line]) -> Session:
 def test_both_agree_after_every_line(data: st.DataObject, kinds: list[str]) -> None:
     session, log, turn = Session("key"), list[Line](), "0"
     for kind in kinds:
-        whole = session.messages[session.along :]
+        whole = session.messages[session.kept :]
         if kind == "retry":
             turn += "0"  # asked again in a turn of its own
         ids = [message.id for message in whole] or ["gone"]
