@@ -161,7 +161,7 @@ def build_commands(
         memory.state,
         forget_lines(forgetting),
         dream_lines(keep.dream, keep.dream_triggers.next_at),
-        recall_lines(lambda: keep.memories.trouble),
+        recall_lines(lambda: keep.memories.last_error),
         proposal_lines(memory.proposals),
     )
     questions = ProposalQuestions(memory.proposals, change_shown, keep.sessions)

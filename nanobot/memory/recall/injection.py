@@ -1,4 +1,4 @@
-"""Memories put in front of a message: found or chosen by a model, and shown to the model that answers."""
+"""Injection of memories before a message: found by the search or chosen by a model, for the model that answers."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from nanobot.errors import LLMError
 from nanobot.memory.notes import Note
 from nanobot.memory.prompt import fenced, prompt
 from nanobot.memory.recall.ports import Hit, SearchableText
-from nanobot.memory.recall.ranking import ends_in_question, read_question, telling
+from nanobot.memory.recall.ranking import content_terms, ends_in_question, read_question
 from nanobot.memory.recall.service import RecallService
 from nanobot.memory.scopes import MemoryRegistry
 from nanobot.messages import InboundMessage
@@ -23,17 +23,17 @@ from nanobot.ports.models import Quiet
 from nanobot.text import as_speaker, truncate
 from nanobot.transcript import Message, Usage
 
-# A model chooses among the notes by their names and summaries.
+# Choice of notes by a model.
 
 
 ROWS = 200
-"""Notes that the catalogue lists at most, the newest first."""
+"""The most notes in the catalogue, the newest first."""
 
 PATIENCE = 5.0
-"""Seconds in which the model must have answered."""
+"""Seconds that the model has to answer."""
 
 MOST_CHOSEN, CHOICE_LENGTH = 3, 450
-"""Notes that may be chosen, and characters that are shown of each."""
+"""The most notes that are chosen, and characters shown of each."""
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ _NUMBERS = re.compile(r"\[[\s\d,]*\]")
 
 @dataclass(frozen=True, slots=True)
 class ChosenNote:
-    """A note as it is shown."""
+    """Note as it is shown."""
 
     name: str
     updated: str
@@ -58,17 +58,17 @@ class NoteChoice:
 
 
 class Chooser:
-    """Asks the model that answers in a session."""
+    """Has the model that answers in a session choose among the notes, by their names and summaries."""
 
-    def __init__(self, shelves: MemoryRegistry, model_of: Callable[[str], LLM]) -> None:
-        self._shelves = shelves
+    def __init__(self, registry: MemoryRegistry, model_of: Callable[[str], LLM]) -> None:
+        self._registry = registry
         self._model_of = model_of
 
     async def choose(self, session: str, authority: Authority, said: Sequence[str]) -> NoteChoice | None:
-        """The notes that help to answer the last of what was said; None if there is no valid answer in time."""
+        """Return the notes that help to answer the last of what was `said`; None without a valid answer in time."""
         if not may_touch(authority, authority.scope):
             return None
-        notebook = self._shelves.of(authority.scope).notebook
+        notebook = self._registry.of(authority.scope).notebook
         await notebook.refresh()
         notes = notebook.all[:ROWS]
         if not notes:
@@ -96,7 +96,7 @@ def _request(notes: Sequence[Note], said: Sequence[str]) -> list[Message]:
 
 
 def _rows(text: str, count: int) -> Sequence[int] | None:
-    """The places that the model named; None if that is no list of numbers, or one of them is of no row."""
+    """Return the indexes of the rows that the model named; None if that is no list of numbers of rows."""
     found = _NUMBERS.search(text)
     if not found:
         return None
@@ -114,13 +114,13 @@ def _shown(note: Note) -> ChosenNote:
     return ChosenNote(note.name, note.updated, text if len(text) <= CHOICE_LENGTH else f"{text[: CHOICE_LENGTH - 1]}…")
 
 
-# What is shown to the model in front of a person's message: memories that may help to answer it.
+# Injection.
 
 
 TAG = "relevant_memories"
 
 MOST, LENGTH, ROOM = 5, 350, 1_500
-"""How many memories are shown at most, and characters of each and of all."""
+"""The most memories that are injected, and characters of each and of all."""
 
 _CANDIDATES = 12
 _PEOPLE = (Origin.OWNER, Origin.PERSON)
@@ -132,7 +132,7 @@ _HEAD = "Found by a search in what was said and noted before; may be out of date
 
 @dataclass(frozen=True, slots=True)
 class PendingMessage:
-    """A message that is about to be answered.
+    """Message that is about to be answered.
 
     `replay` is what the model sees of the conversation before it; `prompt` gives all else that it sees.
     """
@@ -145,7 +145,7 @@ class PendingMessage:
 
 @dataclass(frozen=True, slots=True)
 class InjectedMemories:
-    """The block of memories, "" if there is none; the least trusted of their origins; what choosing them cost.
+    """Block of memories, "" if there is none; the least trusted of their origins; the cost of choosing them.
 
     `recalled` is the least trusted origin of those that no file of memory holds, None if there are none.
     """
@@ -158,7 +158,7 @@ class InjectedMemories:
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """One memory: where it is from, what it says, how far it is to be trusted, whether a file of memory holds it."""
+    """Memory as it may be injected. `is_kept`: a file of memory holds it."""
 
     source: str
     text: str
@@ -167,22 +167,22 @@ class _Memory:
 
 
 class RecallInjector:
-    """Looks for what is worth knowing, and leaves out what the model sees anyway."""
+    """Finds memories worth knowing for a message, and leaves out those that the model sees anyway."""
 
     def __init__(self, memories: RecallService, clock: Clock, chooser: Chooser | None = None) -> None:
-        """`chooser` has a model choose among the notes; without it, or without its answer, the search serves."""
+        """`chooser` has a model choose among the notes; without it, or its answer, the search finds notes, too."""
         self._memories = memories
         self._clock = clock
         self._chooser = chooser
 
-    async def of(self, heard: PendingMessage) -> InjectedMemories:
-        """The memories for a message; most messages get none. Never raises for want of an index."""
-        choice = await self._chosen(heard)
-        found = await self._found(heard, but_notes=choice is not None)
+    async def of(self, pending: PendingMessage) -> InjectedMemories:
+        """Return the memories for a message; most messages get none. Does not raise if the index is missing."""
+        choice = await self._chosen(pending)
+        found = await self._found(pending, but_notes=choice is not None)
         chosen = choice.notes if choice else ()
         memories = [_Memory(f"note {note.name}, {note.updated}", note.text, Origin.TOOL) for note in chosen]
         memories += [_Memory(_source(hit), _text(hit), hit.said.origin, hit.said.is_kept) for hit in found]
-        shown = await self._unseen(memories, heard)
+        shown = await self._unseen(memories, pending)
         usage = choice.usage if choice else None
         if not shown:
             return InjectedMemories(usage=usage)
@@ -191,32 +191,32 @@ class RecallInjector:
         others = [memory.origin for memory in shown if not memory.is_kept]
         return InjectedMemories(text, origin, least(*others) if others else None, usage)
 
-    async def _chosen(self, heard: PendingMessage) -> NoteChoice | None:
-        if self._chooser is None or heard.compact:
+    async def _chosen(self, pending: PendingMessage) -> NoteChoice | None:
+        if self._chooser is None or pending.compact:
             return None
-        said = [*_said_before(heard.replay), heard.message.text]
-        return await self._chooser.choose(heard.message.address.session_key, heard.message.authority, said)
+        said = [*_said_before(pending.replay), pending.message.text]
+        return await self._chooser.choose(pending.message.address.session_key, pending.message.authority, said)
 
-    async def _found(self, heard: PendingMessage, *, but_notes: bool) -> Sequence[Hit]:
-        query = _query(heard.message.text, _said_before(heard.replay), self._clock.now().date())
+    async def _found(self, pending: PendingMessage, *, but_notes: bool) -> Sequence[Hit]:
+        query = _query(pending.message.text, _said_before(pending.replay), self._clock.now().date())
         if not query:
             return ()
-        hits = await self._memories.relevant(query, heard.message.authority, k=_CANDIDATES)
-        in_view = {message.id for message in heard.replay}
+        hits = await self._memories.relevant(query, pending.message.authority, k=_CANDIDATES)
+        in_view = {message.id for message in pending.replay}
         return [
             hit
             for hit in hits
             if not (_is_message(hit.said) and hit.said.message in in_view)
             and not (but_notes and hit.said.source == "note")
             and not (hit.said.source == "episode" and hit.said.origin not in _PEOPLE)  # what others had a part in
-            and (not heard.compact or hit.said.role in ("user", "note"))
+            and (not pending.compact or hit.said.role in ("user", "note"))
         ]
 
-    async def _unseen(self, memories: Sequence[_Memory], heard: PendingMessage) -> Sequence[_Memory]:
-        """As many as fit of those that neither the prompt shows nor an earlier reminder in view."""
+    async def _unseen(self, memories: Sequence[_Memory], pending: PendingMessage) -> Sequence[_Memory]:
+        """Return as many as fit of those that neither the prompt shows nor an earlier injection in view."""
         if not memories:
             return ()
-        seen = _flat("\n".join([await heard.prompt(), *(message.context or "" for message in heard.replay)]))
+        seen = _flat("\n".join([await pending.prompt(), *(message.context or "" for message in pending.replay)]))
         shown: list[_Memory] = []
         room = ROOM
         for memory in memories:
@@ -225,23 +225,23 @@ class RecallInjector:
                 shown.append(memory)
                 seen = f"{seen}\n{text}"
                 room -= len(memory.text)
-        return shown[: 1 if heard.compact else MOST]
+        return shown[: 1 if pending.compact else MOST]
 
 
 def shown_memories(context: str) -> Sequence[str]:
-    """The texts of the memories that a message came with, each in one line."""
+    """Return the texts of the memories in the context of a message, each in one line."""
     return _ROW.findall(context.partition(f"<{TAG}>")[2].partition(f"</{TAG}>")[0])
 
 
 def _said_before(replay: Sequence[Message]) -> Sequence[str]:
-    """The last things that people said."""
+    """Return the last things that people said."""
     return [message.content for message in replay if message.role == "user" and message.content][-_EARLIER:]
 
 
 def _query(text: str, before: Sequence[str], today: date) -> str:
     """Return the search text: the message, with earlier ones if it only asks on; "" if it tells nothing."""
     question = read_question(text, today, (), ())
-    words = list(telling(question))
+    words = list(content_terms(question))
     if len(words) <= 1 and not question.days and ends_in_question(text):
         text = " ".join([*before, text])
     elif not words and not question.days:

@@ -1,4 +1,9 @@
-"""Ranking: what speaks for a text as the answer to a question, weighed; and whether it is relevant at all."""
+"""Ranking: a question's terms, the features of candidates, their scores, and which of them are relevant to a message.
+
+In the order of the file: `read_question` turns a text into a RecallQuestion. A CandidatePage holds the texts among
+which the best are chosen, with the postings of the terms in them. `features` gives each candidate a number for each
+feature, `scores` weighs these. Relevance decides if a candidate is worth showing with a message.
+"""
 
 import math
 import re
@@ -13,23 +18,22 @@ from nanobot.memory.recall.ports import IndexSize, SearchableText, SemanticMatch
 from nanobot.nlp.dates import Days, days_in, without_days
 from nanobot.nlp.words import is_stop, words_of
 
-# What a person asks for, read from their words.
+# The question: terms, speakers, days.
 
 
 @dataclass(frozen=True, slots=True)
 class RecallQuestion:
-    """A question in the terms of the index.
+    """Question in the terms of the index.
 
-    `words` are the stems to look for, each once; `about` the speakers it names; `days` the time it
-    names; `own` whether it is about the one who asks, `bots` about the one who is asked.
+    `words` are the stems to look for, each once; `speakers` those it names, `days` the time it names.
     """
 
     words: Sequence[str]
-    about: frozenset[str]
+    speakers: frozenset[str]
     days: Sequence[Days]
     asks_when: bool
-    own: bool
-    bots: bool
+    is_about_asker: bool
+    is_about_bot: bool
 
 
 def read_question(text: str, today: date, speakers: Sequence[str], years: Sequence[int]) -> RecallQuestion:
@@ -51,30 +55,30 @@ def read_question(text: str, today: date, speakers: Sequence[str], years: Sequen
     own, bots = bool(expression("recall", "self").search(text)), bool(expression("recall", "other").search(text))
     return RecallQuestion(
         words=list(dict.fromkeys(telling or ([] if days else words))),
-        about=about,
+        speakers=about,
         days=days,
         asks_when=bool(expression("recall", "when").search(text)),
-        own=own and not about,
-        bots=bots and not own and not about,
+        is_about_asker=own and not about,
+        is_about_bot=bots and not own and not about,
     )
 
 
 def without_names(text: str, speakers: Iterable[str]) -> str:
-    """The text without the names of these: they are in everything that is said to them."""
+    """Return the text without these names, which are in everything that is said to these people."""
     names = sorted({part for speaker in speakers for part in (speaker, *speaker.split())}, key=len, reverse=True)
     for name in names:
         text = re.sub(rf"(?<!\w){re.escape(name)}(?:['\u2019]s)?(?!\w)", "", text, flags=re.IGNORECASE)
     return text
 
 
-# The texts among which the best are chosen, seen with their neighbours.
+# Candidates, seen with their neighbours.
 
 
 REACH = 2  # neighbours on each side that count
 _PAUSE = 6 * 3600  # seconds; what was said after a longer one is another conversation
 
 Values = list[float]
-"""One number for each text of a page."""
+"""A column: one number for each candidate of a page."""
 
 
 def asks(said: SearchableText) -> bool:
@@ -99,16 +103,16 @@ def tells_time(said: SearchableText) -> bool:
 
 
 class CandidatePage:
-    """Texts in the order in which they were said or written, file by file."""
+    """Candidates in the order in which they were said or written, file by file; `place` is an index into them."""
 
     def __init__(self, texts: Sequence[SearchableText]) -> None:
         self.texts = texts
         self.words = [said.words.split() for said in texts]
-        self._holding: dict[str, dict[int, int]] = {}
+        self._postings: dict[str, dict[int, int]] = {}
         self._links = {offset: self._neighbours(offset) for offset in range(-REACH, REACH + 1) if offset}
 
     def _neighbours(self, offset: int) -> list[int]:
-        """For each text the place of the one so many messages later in its conversation, or -1."""
+        """Return for each text the place of the one so many messages later in its conversation, or -1."""
         places = {(said.file, said.position): place for place, said in enumerate(self.texts)}
         links = []
         for said in self.texts:
@@ -117,45 +121,46 @@ class CandidatePage:
             links.append(place if near else -1)
         return links
 
-    def look_for(self, words: Iterable[str]) -> None:
-        """Find out where these words stand; `holding` knows only such words."""
-        wanted = set(words) - self._holding.keys()
+    def load_postings(self, words: Iterable[str]) -> None:
+        """Count these words in all texts; `postings` knows only words that were loaded."""
+        wanted = set(words) - self._postings.keys()
         found: defaultdict[str, dict[int, int]] = defaultdict(dict)
         for place, standing in enumerate(self.words):
             for word in wanted.intersection(standing):
                 found[word][place] = standing.count(word)
-        self._holding.update((word, found[word]) for word in wanted)
+        self._postings.update((word, found[word]) for word in wanted)
 
-    def holding(self, word: str) -> Mapping[int, int]:
+    def postings(self, word: str) -> Mapping[int, int]:
         """Return the number of times that the word occurs, by place."""
-        return self._holding[word]
+        return self._postings[word]
 
     def beside(self, values: Values, offset: int) -> Values:
-        """For each text the value of the one so many messages later (negative: earlier); 0 where there is none."""
+        """Return for each text the value of the one so many messages later or, negative, earlier; 0 for none."""
         return [values[place] if place >= 0 else 0.0 for place in self._links[offset]]
 
     def both_beside(self, values: Values) -> Values:
-        """For each text what the one before it and the one after it have together."""
+        """Return for each text the sum of the values right before and after it."""
         return [one + other for one, other in zip(self.beside(values, -1), self.beside(values, 1), strict=True)]
 
     def beside_or_at(self, place: int) -> Iterable[int]:
-        """The text itself, and those right before and after it."""
+        """Return the places of a text and of those right before and after it."""
         return (place, *(near for offset in (-1, 1) if (near := self._links[offset][place]) >= 0))
 
     def beside_what_holds(self, words: Iterable[str]) -> frozenset[int]:
-        """The places of texts that hold none of the words, and do not answer a question that does."""
-        self.look_for(words)
-        holding = {place for word in words for place in self._holding[word]}
+        """Return the places of texts that hold none of the words, and do not answer a question that does."""
+        self.load_postings(words)
+        holding = {place for word in words for place in self._postings[word]}
         asked = {place for place in holding if asks(self.texts[place])}
         return frozenset(
             place for place in range(len(self.texts)) if place not in holding and self._links[-1][place] not in asked
         )
 
     def each(self, measure: Callable[[SearchableText], float]) -> Values:
+        """Return a measure of each text."""
         return [float(measure(said)) for said in self.texts]
 
 
-# What speaks for a text as the answer to a question, one number for each reason.
+# Features of a candidate: reasons why it may be the answer.
 
 
 _SATURATION, _BY_LENGTH = 0.7, 0.6  # bm25's k1 and b: a word said twice in a short message hardly tells more than once
@@ -169,24 +174,24 @@ _MONTHS = 100  # days; a longer stretch ("in 2022") tells little
 
 
 class TermWeights:
-    """Weights of words in an index: the rarer, the more telling."""
+    """Weights of terms in an index: the rarer, the more telling."""
 
     def __init__(self, extent: IndexSize, counts: Callable[[Sequence[str]], Mapping[str, int]]) -> None:
         self._texts, self._look_up = extent.texts, counts
         self._mean_words = extent.mean_words or 1.0
         self._counts: dict[str, int] = {}
 
-    def know(self, words: Iterable[str]) -> None:
-        """Look these words up, all at once; count and rarity know only such words."""
+    def load(self, words: Iterable[str]) -> None:
+        """Look up how many texts hold these words; the other methods know only words that were loaded."""
         unknown = [word for word in dict.fromkeys(words) if word not in self._counts]
         if unknown:
             self._counts.update(dict.fromkeys(unknown, 0) | dict(self._look_up(unknown)))
 
-    def count(self, word: str) -> int:
-        """In how many texts it stands."""
+    def document_frequency(self, word: str) -> int:
+        """Number of texts in which it stands."""
         return self._counts[word]
 
-    def rarity(self, word: str) -> float:
+    def idf(self, word: str) -> float:
         """The inverse document frequency of bm25."""
         count = min(self._counts[word], self._texts)
         return math.log(1 + (self._texts - count + 0.5) / (count + 0.5))
@@ -197,49 +202,46 @@ class TermWeights:
         return self._texts
 
     @property
-    def rarest(self) -> float:
-        """The scale of rarity: about that of a word that stands in a single text."""
+    def highest_idf(self) -> float:
+        """Scale of the weights: about that of a word that stands in a single text."""
         return math.log(1 + self._texts)
 
     def bm25(self, page: CandidatePage, words: Mapping[str, float]) -> Values:
         """Return the BM25 score of each text for these words, each with its weight."""
-        self.know(words)
-        page.look_for(words)
+        self.load(words)
+        page.load_postings(words)
         values = [0.0] * len(page.texts)
         for word, weight in words.items():
-            worth = weight * self.rarity(word) * (_SATURATION + 1)
-            for place, count in page.holding(word).items():
+            worth = weight * self.idf(word) * (_SATURATION + 1)
+            for place, count in page.postings(word).items():
                 length = len(page.words[place]) / self._mean_words
                 room = _SATURATION * (1 - _BY_LENGTH + _BY_LENGTH * length)
                 values[place] += worth * count / (count + room)
         return values
 
 
-def lexical(
-    page: CandidatePage, question: RecallQuestion, alike: Mapping[str, Sequence[str]], weights: TermWeights
+def lexical_features(
+    page: CandidatePage, question: RecallQuestion, synonyms: Mapping[str, Sequence[str]], weights: TermWeights
 ) -> dict[str, Values]:
-    """Return the lexical score of each text, in the units of BM25.
-
-    `alike` holds, for each word of the question, its synonyms.
-    """
+    """Return the features made of terms, in the units of BM25; `synonyms` by word of the question."""
     own = weights.bm25(page, dict.fromkeys(question.words, 1.0))
     asking = [value * asks(said) if value else 0.0 for value, said in zip(own, page.texts, strict=True)]
     return {
-        "own": own,
-        "before": page.beside(own, -1),
-        "before_asks": page.beside(asking, -1),
-        "after": page.beside(own, 1),
-        "before_2": page.beside(own, -2),
-        "after_2": page.beside(own, 2),
-        "covered": _covered(page, question, {}, _NEAR, weights),
-        "covered_widely": _covered(page, question, alike, _WIDE, weights),
+        "bm25": own,
+        "bm25_before": page.beside(own, -1),
+        "bm25_of_question_before": page.beside(asking, -1),
+        "bm25_after": page.beside(own, 1),
+        "bm25_2_before": page.beside(own, -2),
+        "bm25_2_after": page.beside(own, 2),
+        "coverage": _coverage(page, question, {}, _NEAR, weights),
+        "coverage_with_synonyms": _coverage(page, question, synonyms, _WIDE, weights),
     }
 
 
-def _covered(
+def _coverage(
     page: CandidatePage,
     question: RecallQuestion,
-    alike: Mapping[str, Sequence[str]],
+    synonyms: Mapping[str, Sequence[str]],
     shares: Mapping[int, float],
     weights: TermWeights,
 ) -> Values:
@@ -247,40 +249,40 @@ def _covered(
     total = [0.0] * len(page.texts)
     everything = 0.0
     for word in question.words:
-        here = _held(page, word, alike.get(word, ()))
+        here = _term_match(page, word, synonyms.get(word, ()))
         if not any(here):
             continue
         columns = [here, *([value * share for value in page.beside(here, offset)] for offset, share in shares.items())]
-        rarity = weights.rarity(word)
+        rarity = weights.idf(word)
         everything += rarity
         total = [sofar + rarity * best for sofar, best in zip(total, map(max, *columns), strict=True)]
     return [value * value / everything if everything else 0.0 for value in total]
 
 
-def _held(page: CandidatePage, word: str, others: Sequence[str]) -> Values:
+def _term_match(page: CandidatePage, word: str, others: Sequence[str]) -> Values:
     """1 where the word stands, less where only one of the others does."""
     values = [0.0] * len(page.texts)
     for other in others:
-        for place in page.holding(other):
+        for place in page.postings(other):
             values[place] = _SIMILAR
-    for place in page.holding(word):
+    for place in page.postings(word):
         values[place] = 1.0
     return values
 
 
-def learnt(page: CandidatePage, values: Values, known: set[str], weights: TermWeights) -> dict[str, float]:
-    """Words that the best texts share beside those known, each with its weight up to 1: what the subject is about."""
+def feedback_terms(page: CandidatePage, values: Values, known: set[str], weights: TermWeights) -> dict[str, float]:
+    """Terms that the best texts of a first pass share, each with its weight up to 1 (pseudo-relevance feedback)."""
     best = sorted(range(len(values)), key=lambda place: -values[place])[:_LEADERS]
     told = {
         place: sorted({word for word in page.words[place] if word not in known and _is_telling(word)})
         for place in best
         if values[place] > 0
     }
-    weights.know(word for words in told.values() for word in words)
+    weights.load(word for words in told.values() for word in words)
     tally: dict[str, float] = {}
     for place, words in told.items():
         for word in words:
-            tally[word] = tally.get(word, 0.0) + values[place] * weights.rarity(word)
+            tally[word] = tally.get(word, 0.0) + values[place] * weights.idf(word)
     chosen = sorted(tally.items(), key=lambda pair: (-pair[1], pair[0]))[:_LEARNT]
     return {word: value / chosen[0][1] for word, value in chosen}
 
@@ -289,20 +291,20 @@ def _is_telling(word: str) -> bool:
     return not is_stop(word) and (len(word) > 2 or not word.isascii())
 
 
-def circumstances(page: CandidatePage, question: RecallQuestion) -> dict[str, Values]:
-    """Return the factor of speaker, time and kind of a text."""
+def context_features(page: CandidatePage, question: RecallQuestion) -> dict[str, Values]:
+    """Return the features made of speaker, time and kind of a text."""
     return {
         "speaker": page.each(lambda said: _is_about(said, question)),
-        "asks": page.each(asks),
+        "is_question": page.each(asks),
         "tells_time": page.each(lambda said: question.asks_when and tells_time(said)),
-        "then": page.each(lambda said: max((_nearness(said.day, days) for days in question.days), default=0)),
+        "on_days": page.each(lambda said: max((_nearness(said.day, days) for days in question.days), default=0)),
     }
 
 
 def _is_about(said: SearchableText, question: RecallQuestion) -> bool:
-    if len(question.about) == 1:
-        return said.speaker in question.about
-    return (question.own and said.role in _ONES_OWN) or (question.bots and said.role == "assistant")
+    if len(question.speakers) == 1:
+        return said.speaker in question.speakers
+    return (question.is_about_asker and said.role in _ONES_OWN) or (question.is_about_bot and said.role == "assistant")
 
 
 def _nearness(day: int, days: Days) -> float:
@@ -317,70 +319,72 @@ def _nearness(day: int, days: Days) -> float:
     return 0.2 if first - 3 <= day < first else 0.0
 
 
-# Which texts answer a question best: the reasons, weighed.
+# Scores: the features, weighed.
 
 
 # Fitted to dialogues, each left out in turn and tried on the rest; see docs/decisions/0005-recall.md.
 # The first are shares of a sum, the second exponents of a factor.
-LEXICAL: Mapping[str, float] = {
-    "own": 1.0,
-    "before": 0.43,
-    "before_asks": 2.63,
-    "after": 1.73,
-    "before_2": 2.31,
-    "after_2": 2.0,
-    "covered": 1.29,
-    "covered_widely": 12.94,
-    "learnt": 1.71,
-    "learnt_beside": 0.52,
-    "similar": 3.8,
+LEXICAL_WEIGHTS: Mapping[str, float] = {
+    "bm25": 1.0,
+    "bm25_before": 0.43,
+    "bm25_of_question_before": 2.63,
+    "bm25_after": 1.73,
+    "bm25_2_before": 2.31,
+    "bm25_2_after": 2.0,
+    "coverage": 1.29,
+    "coverage_with_synonyms": 12.94,
+    "feedback": 1.71,
+    "feedback_beside": 0.52,
+    "spelling": 3.8,
     "meaning": 20.0,
     "meaning_beside": 10.0,
 }
-CIRCUMSTANCES: Mapping[str, float] = {"speaker": 0.75, "asks": -0.26, "tells_time": 0.42, "then": 0.58}
+CONTEXT_WEIGHTS: Mapping[str, float] = {"speaker": 0.75, "is_question": -0.26, "tells_time": 0.42, "on_days": 0.58}
 _FLOOR = 0.26  # what a text is worth that matches nothing: it can still be the one from that day
-_FIRST_LOOK: Mapping[str, float] = {"own": 1.0, "before": 0.4, "before_asks": 0.4, "after": 0.2}
-_FIRST_LOOK_SPEAKER = 0.8
+_FIRST_PASS: Mapping[str, float] = {"bm25": 1.0, "bm25_before": 0.4, "bm25_of_question_before": 0.4, "bm25_after": 0.2}
+_FIRST_PASS_SPEAKER = 0.8
 
 
 def features(
     page: CandidatePage,
     question: RecallQuestion,
-    alike: Mapping[str, Sequence[str]],
-    similar: Sequence[str],
+    synonyms: Mapping[str, Sequence[str]],
+    spelt_alike: Sequence[str],
     weights: TermWeights,
-    near: SemanticMatches,
+    matches: SemanticMatches,
 ) -> tuple[dict[str, Values], dict[str, Values]]:
-    """Every reason for every text of the page: the lexical ones, and the circumstances.
+    """Return all features of all candidates: those made of terms, and those of the context.
 
     Args:
-        page: the texts to choose from.
-        question: what is asked for.
-        alike: synonyms of its words.
-        similar: words of the index that are spelt like those of the question.
-        weights: how telling words are.
-        near: how close in meaning texts are.
+        page: the candidates.
+        question: as it was read.
+        synonyms: synonyms by word of the question.
+        spelt_alike: terms of the index that are spelt like those of the question.
+        weights: of the terms.
+        matches: closeness in meaning.
     """
-    page.look_for([*question.words, *(word for words in alike.values() for word in words), *similar])
-    reasons = lexical(page, question, alike, weights)
-    around = circumstances(page, question)
-    first = _sum(reasons, _FIRST_LOOK)
-    first = [value * (1 + _FIRST_LOOK_SPEAKER * speaks) for value, speaks in zip(first, around["speaker"], strict=True)]
+    page.load_postings([*question.words, *(word for words in synonyms.values() for word in words), *spelt_alike])
+    lexical = lexical_features(page, question, synonyms, weights)
+    context = context_features(page, question)
+    first = _sum(lexical, _FIRST_PASS)
+    first = [
+        value * (1 + _FIRST_PASS_SPEAKER * speaks) for value, speaks in zip(first, context["speaker"], strict=True)
+    ]
     names = {word for speaker in {said.speaker for said in page.texts} for word in words_of(speaker)}
-    more = learnt(page, first, {*question.words, *names}, weights)
-    reasons["learnt"] = weights.bm25(page, more)
-    reasons["learnt_beside"] = page.both_beside(reasons["learnt"])
-    reasons["similar"] = weights.bm25(page, dict.fromkeys(similar, 1.0))
-    reasons["meaning"] = page.each(lambda said: near.closeness(said.key))
-    reasons["meaning_beside"] = page.both_beside(reasons["meaning"])
-    return reasons, around
+    more = feedback_terms(page, first, {*question.words, *names}, weights)
+    lexical["feedback"] = weights.bm25(page, more)
+    lexical["feedback_beside"] = page.both_beside(lexical["feedback"])
+    lexical["spelling"] = weights.bm25(page, dict.fromkeys(spelt_alike, 1.0))
+    lexical["meaning"] = page.each(lambda said: matches.closeness(said.key))
+    lexical["meaning_beside"] = page.both_beside(lexical["meaning"])
+    return lexical, context
 
 
-def scores(reasons: Mapping[str, Values], around: Mapping[str, Values]) -> Values:
-    """One number for each text, comparable within one question."""
+def scores(lexical: Mapping[str, Values], context: Mapping[str, Values]) -> Values:
+    """Return the score of each candidate, comparable within one question."""
     return [
         (_FLOOR + value) * math.exp(exponent)
-        for value, exponent in zip(_sum(reasons, LEXICAL), _sum(around, CIRCUMSTANCES), strict=True)
+        for value, exponent in zip(_sum(lexical, LEXICAL_WEIGHTS), _sum(context, CONTEXT_WEIGHTS), strict=True)
     ]
 
 
@@ -391,37 +395,37 @@ def _sum(values: Mapping[str, Values], shares: Mapping[str, float]) -> Values:
     return total
 
 
-# Whether something that was found is worth knowing when a message is answered.
+# Relevance: candidates worth showing with a message, which asks for nothing.
 
 
 # Set on conversations with small talk and with the questions of others put to them; docs/decisions/0005-recall.md has
-# the figures. What is found must hold so much that is telling, measured by the rarest word that there can be ...
+# the figures. What is found must hold so much that is telling, measured by the highest_idf word that there can be ...
 _ENOUGH = 1.25
-_ENOUGH_FOR_ONES_OWN = 0.8
+_ENOUGH_IF_PERSONAL = 0.8
 # ... and such a share of all that is telling in the message.
 _SHARE = 0.4
 _OF_UNKNOWN = 0.25  # two characters side by side that nobody ever wrote are seldom a word
 
 
 class Relevance:
-    """Judges texts by a message."""
+    """Decides which candidates are worth showing with a message."""
 
     def __init__(self, question: RecallQuestion, weights: TermWeights, today: date, *, personal: bool) -> None:
         """`weights` know the words of the question; `personal`: whether it speaks of whoever wrote it."""
         self._weights = weights
         self._then = [days for days in question.days if days.last < today]
-        self._words = list(telling(question))
-        is_personal = personal or question.about or question.days
-        self._enough = _ENOUGH_FOR_ONES_OWN if is_personal else _ENOUGH
+        self._words = list(content_terms(question))
+        is_personal = personal or question.speakers or question.days
+        self._enough = _ENOUGH_IF_PERSONAL if is_personal else _ENOUGH
 
     @property
     def is_possible(self) -> bool:
         """True if any text could be relevant: most messages hold nothing that is telling, and need no search."""
         if not self._words:
             return bool(self._then)
-        return self._is_enough(word for word in self._words if self._weights.count(word))
+        return self._is_enough(word for word in self._words if self._weights.document_frequency(word))
 
-    def of(self, page: CandidatePage, place: int) -> bool:
+    def holds(self, page: CandidatePage, place: int) -> bool:
         """True if a text, with what stands right beside it, holds enough of what the message speaks of.
 
         For a message that speaks of nothing but a day in the past, it must be of that day.
@@ -430,20 +434,20 @@ class Relevance:
             day = page.texts[place].day
             return any(days.first.toordinal() <= day <= days.last.toordinal() for days in self._then)
         near = page.beside_or_at(place)
-        return self._is_enough(word for word in self._words if not page.holding(word).keys().isdisjoint(near))
+        return self._is_enough(word for word in self._words if not page.postings(word).keys().isdisjoint(near))
 
     def _is_enough(self, words: Iterable[str]) -> bool:
-        found = sum(map(self._weights.rarity, words))
+        found = sum(map(self._weights.idf, words))
         wanted = sum(map(self._wanted, self._words))
-        return found >= self._enough * self._weights.rarest and found >= _SHARE * wanted and found > 0
+        return found >= self._enough * self._weights.highest_idf and found >= _SHARE * wanted and found > 0
 
     def _wanted(self, word: str) -> float:
-        is_unknown = not word.isascii() and not self._weights.count(word)
-        return self._weights.rarity(word) * (_OF_UNKNOWN if is_unknown else 1)
+        is_unknown = not word.isascii() and not self._weights.document_frequency(word)
+        return self._weights.idf(word) * (_OF_UNKNOWN if is_unknown else 1)
 
 
-def telling(question: RecallQuestion) -> Iterator[str]:
-    """The words that say what a message is about, courtesies left out; of Chinese, pairs rather than characters."""
+def content_terms(question: RecallQuestion) -> Iterator[str]:
+    """Return the terms that tell a subject: no courtesies; of Chinese, pairs rather than characters."""
     pairs = [word for word in question.words if not word.isascii() and len(word) > 1]
     words = [word for word in question.words if not is_stop(word) and word not in _small_talk()]
     for word in words:

@@ -1,4 +1,4 @@
-"""The recall service: follows what is said and written into the index, and searches it for people."""
+"""The recall service: keeps the index up to date beside the conversations, and searches it."""
 
 import asyncio
 import logging
@@ -32,7 +32,7 @@ from nanobot.memory.recall.ports import (
 from nanobot.memory.recall.search import LocalRecall
 from nanobot.ports import Clock, DocumentText, ReadFrontmatter
 
-# What stands in the files that people edit, text by text, as it is to be found.
+# Texts of the files that people edit.
 
 
 _BULLET = re.compile(r"(?:[-*+]|\d+[.)])\s+")
@@ -40,7 +40,7 @@ _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})\)?[.。]?\s*$")
 
 
 def written_reader(read_frontmatter: ReadFrontmatter) -> ReadWritten:
-    """Reads notes, and MEMORY.md and USER.md line by line."""
+    """Return the reader of files that people edit: notes by paragraph, MEMORY.md and USER.md by line."""
 
     def read(source: Source, name: str, text: str) -> Written:
         if source == "note":
@@ -52,7 +52,7 @@ def written_reader(read_frontmatter: ReadFrontmatter) -> ReadWritten:
 
 
 def _note(name: str, text: str, read_frontmatter: ReadFrontmatter) -> Written:
-    """First what the note is about, then its paragraphs; each heading is one, and each list item."""
+    """Return the summary of a note, then its paragraphs, headings and list items."""
     document = DocumentText(text)
     note = make_note(name, document, read_frontmatter(text), UTC)
     head, *more = list(_paragraphs(without_comments(note.body))) or [note.summary]
@@ -80,24 +80,24 @@ def _bare(line: str) -> str:
 
 
 def _day(text: str) -> str:
-    """The date at the end of a line, where it says when it was learnt."""
+    """Return the date at the end of a line: the day on which it was learnt."""
     match = _DATE.search(text)
     return match[1] if match else ""
 
 
-# The search index at work: it follows what is said, and is searched on people's behalf.
+# The service.
 
 
 log = logging.getLogger(__name__)
 
 PATIENCE = 2.0
-"""Seconds that somebody who searches waits for what changed on the disk to be taken in."""
+"""Seconds that a search waits for the index to take in changes on the disk."""
 
 HASTE = 0.15
-"""Seconds that a turn waits for memories; without an answer by then it goes on without them."""
+"""Seconds that a turn waits for memories; after that it goes on without them."""
 
 REST = 0.2
-"""Seconds after something was said in which it waits, so that the turn has the machine for itself."""
+"""Seconds between a message and its indexing, so that the turn has the machine for itself."""
 
 _SWITCH = 0.0005  # seconds after which the thread that reads lets the turns go on
 _WORTH_TELLING = 4 << 20  # bytes; reading less takes a moment
@@ -107,7 +107,7 @@ T = TypeVar("T")
 
 
 class _Ending(Exception):  # noqa: N818 - no mistake
-    """The program ends while the index is being built; the next start goes on."""
+    """End of the program while the index is being built; the next start goes on."""
 
 
 class RecallService:
@@ -131,8 +131,8 @@ class RecallService:
         self._something = asyncio.Event()
         self._is_ending = False
         self._unread = 1.0
-        self.trouble = ""
-        """Why it is not known that all is found which was said, in words for the log; "" if it is."""
+        self.last_error = ""
+        """Last indexing error, for the log; "" while the index is up to date."""
 
     async def run(self) -> None:
         """Bring the index up to date, and keep it so, until cancelled.
@@ -151,20 +151,20 @@ class RecallService:
                     await self._something.wait()
                     await self._clock.sleep(REST)
                 self._something.clear()
-                await self._attempt(self._sync if self.trouble else self._take_in, "what was just said")
+                await self._attempt(self._sync if self.last_error else self._take_in, "what was just said")
         finally:
             self._is_ending = True
             await shielded(asyncio.to_thread(self._close))
 
     def appended(self, session: str) -> None:
-        """Something was just added to a session: it is taken in when somebody searches, or after a moment of rest."""
+        """Note that a session has grown: it is indexed when somebody searches, or after REST."""
         self._appended[session] = None
         self._something.set()
 
     async def find(
         self, query: str, authority: Authority, *, k: int = 10, around: int = 0, but: tuple[str, str] | None = None
     ) -> RecallResult:
-        """Search for somebody, in what they may see. What changed on the disk is taken in first."""
+        """Search what somebody may see. Changes on the disk are indexed first."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._tried.wait(), PATIENCE)
         if self._problem:
@@ -177,7 +177,7 @@ class RecallService:
         return RecallResult(await self._read(search), self._unread)
 
     async def relevant(self, message: str, authority: Authority, *, k: int) -> Sequence[Hit]:
-        """Return the memories worth showing with a message; none if they cannot be found in a moment."""
+        """Return the memories worth showing with a message; none if they are not found within HASTE."""
         if not may_touch(authority, authority.scope):
             return ()
         try:
@@ -192,16 +192,16 @@ class RecallService:
 
     @property
     def is_open(self) -> bool:
-        """True if there is an index that this keeps."""
+        """True if the index is open."""
         return self._recall is not None
 
     async def refresh(self) -> None:
-        """Have the index take in at once what changed on the disk; what is gone there is not found any more."""
+        """Index changes on the disk at once; what is gone there is not found any more."""
         if self._recall is not None:
             await self._attempt(self._sync, "what changed")
 
     async def rebuild(self) -> None:
-        """Make an index that is open anew, so that nothing is left in it of what no file holds. Raises StoreError."""
+        """Build an open index anew, so that it holds nothing that no file holds. Raises StoreError."""
         try:
             await self._write(partial(self._keeper.rebuild, self._progress))
         except _Ending:
@@ -230,13 +230,13 @@ class RecallService:
         return self._recall.relevant(message, now=self._clock.now(), k=k, within=within)
 
     def _take_in(self) -> None:
-        """Take in what was just said."""
+        """Index what was just said."""
         while self._appended:
             session, _ = self._appended.popitem()  # one at a time: others may be added meanwhile
             self._keeper.appended(session)
 
     async def _up_to_date(self, work: Callable[[], object], seconds: float) -> None:
-        """Have the index take in what changed; if that takes longer, it goes on behind the search."""
+        """Wait for indexing for at most so many seconds; it goes on behind the search."""
         done = self._write(work)
         done.add_done_callback(self._note_end)
         await asyncio.wait([done], timeout=seconds)
@@ -253,7 +253,7 @@ class RecallService:
             self._index, self._keeper = await self._write(self._open_recall)
         except StoreError as error:
             self._problem = error
-            self.trouble = str(error)
+            self.last_error = str(error)
             raise
         else:
             self._problem = None
@@ -263,7 +263,7 @@ class RecallService:
 
     def _note(self, what: str, error: Exception) -> None:
         log.warning("the search index could not take in %s: %s", what, error)
-        self.trouble = str(error)
+        self.last_error = str(error)
 
     def _note_end(self, done: "asyncio.Future[Any]") -> None:
         if not done.cancelled() and (error := done.exception()):
@@ -279,7 +279,7 @@ class RecallService:
             return
         finally:
             sys.setswitchinterval(before)
-        self._unread, self.trouble = 0.0, ""
+        self._unread, self.last_error = 0.0, ""
 
     def _progress(self, done: int, total: int) -> None:
         before, self._unread = self._unread, 1 - done / max(total, 1)
@@ -311,12 +311,12 @@ class RecallService:
 
 
 def _threads() -> tuple[ThreadPoolExecutor, ThreadPoolExecutor]:
-    """One to write, one to read."""
+    """Return the thread that writes and the one that reads."""
     return ThreadPoolExecutor(1, "recall-writing"), ThreadPoolExecutor(1, "recall-reading")
 
 
 def _guarded(work: Callable[[], T]) -> T:
-    """The boundary of the index: whatever goes wrong in it is a StoreError, which everybody outlives."""
+    """Run work at the boundary of the index: whatever goes wrong in it is raised as StoreError."""
     try:
         return work()
     except (StoreError, _Ending):

@@ -190,10 +190,10 @@ async def test_a_bug_in_the_index_ends_nothing_and_is_told_until_it_is_up_to_dat
         await house.say("the marmot whistles")
         assert await house.find("marmot") == []
         assert await house.memories.relevant("where is my marmot?", OWNER_IN_TERMINAL, k=5) == ()
-        assert "RuntimeError" in house.memories.trouble
+        assert "RuntimeError" in house.memories.last_error
         failing.fails = False
         assert await house.find("marmot") == ["the marmot whistles"]
-        assert house.memories.trouble == ""
+        assert house.memories.last_error == ""
         assert not task.done()
 
 
@@ -215,7 +215,7 @@ async def test_an_index_that_could_not_be_opened_is_opened_when_it_can_be(house:
     async with house.running():
         await asyncio.sleep(0)  # it begins
         assert await house.find("marmot") == ["the marmot whistles"]
-        assert house.memories.trouble == ""
+        assert house.memories.last_error == ""
 
 
 async def test_a_file_that_cannot_be_read_costs_what_stands_in_it(house: House) -> None:

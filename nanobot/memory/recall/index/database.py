@@ -1,4 +1,4 @@
-"""The search index on disk: its SQLite file, its entries, and reading them by words, by days, by place."""
+"""The search index on disk: its SQLite file and tables, and how texts get in and out."""
 
 import sqlite3
 import threading
@@ -15,7 +15,7 @@ from nanobot.memory.recall.ports import Source
 from nanobot.store.private import private_folder
 from nanobot.workspace import PRIVATE_FILE
 
-# The SQLite file of the search index: one connection that writes, one that reads.
+# The SQLite file.
 
 
 # Of the tables, and of the words in them: a change of either needs a new number, and builds the index anew.
@@ -56,7 +56,7 @@ _T = TypeVar("_T")
 
 
 class IndexDatabase:
-    """Opens the index, and throws it away when it cannot be read: everything in it can be read again elsewhere.
+    """SQLite file of the index; an unreadable one is replaced by an empty one, to be filled again.
 
     Reading and writing do not wait for each other (WAL); two threads that read do.
     """
@@ -79,12 +79,12 @@ class IndexDatabase:
             return query(self._reader)
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
-        """All rows that a query gives."""
+        """Return all rows of a query."""
         return self.read(lambda connection: connection.execute(sql, values).fetchall())
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, all or nothing. A broken file is replaced by an empty index before StoreError is raised."""
+        """Begin a transaction, all or nothing. A broken file is replaced by an empty index before StoreError."""
         with self._writing:
             try:
                 self._writer.execute("BEGIN IMMEDIATE")
@@ -123,7 +123,7 @@ class IndexDatabase:
         self._writer.close()
 
     def _open(self) -> sqlite3.Connection:
-        """A connection to an index of this version, an empty one if need be."""
+        """Return a connection to an index of this version, an empty one if need be."""
         private_folder(self.path.parent)
         with suppress(FileExistsError):
             self._make()
@@ -170,24 +170,24 @@ def _is_broken(error: sqlite3.DatabaseError) -> bool:
     return code is not None and code & 0xFF in _BROKEN
 
 
-# Texts on their way into the search index, and how they get in and out.
+# Texts, in and out.
 
 
 SCOPE_BITS = 40
-"""A key is the number of its scope, then so many bits: a scope's texts lie side by side, and FTS5 reads no others."""
+"""Bits of a key below the number of its scope: the texts of a scope lie side by side, and FTS5 reads no others."""
 
 NOBODY = ""
-"""The scope of what was said before anybody wrote down whose it is: only the shell finds it."""
+"""Scope of messages from before scopes were recorded: only the shell finds them."""
 
 Words = Callable[[str], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexEntry:
-    """A text to be found.
+    """Text on its way into the index.
 
     `session` is left empty where it is that of the file. `inbound` is the id on the bus of what a person said;
-    with `corrects`, of what they said first. `apart`: it has nothing to do with the one before it.
+    with `corrects`, of what they said first. `apart`: it is no neighbour of the one before it.
     """
 
     source: Source
@@ -206,7 +206,7 @@ class IndexEntry:
 
 @dataclass(slots=True)
 class File:
-    """The index's own record of a file, `id` 0 while it has none.
+    """Record of a file in the index; `id` is 0 while it has none.
 
     `read` is how many bytes were taken in, with their CRC-32. `turn` and `scope` are of the last line that says
     whose its turn is, which begins at the position `begun`.
@@ -242,19 +242,19 @@ class Texts:
         self._more_texts = self._more_words = 0
 
     def file(self, path: str) -> File:
-        """Return the index entry of a file."""
+        """Return the record of a file."""
         row = self._connection.execute(f"SELECT {FILE_FIELDS} FROM file WHERE path = ?", (path,)).fetchone()  # noqa: S608 - no value is in it
         return File(*row) if row else File()
 
     def begin(self, path: str, session: str) -> File:
-        """A new record."""
+        """Insert a new record of a file."""
         cursor = self._connection.execute(
             "INSERT INTO file (path, folded, session) VALUES (?, ?, ?)", (path, path.casefold(), session)
         )
         return File(id=cursor.lastrowid or 0, path=path, session=session)
 
     def save(self, file: File) -> None:
-        """Keep what is known of a file, and how much the index holds."""
+        """Write the record of a file, and the totals of the index."""
         self._connection.execute(
             "UPDATE file SET inode = ?, size = ?, mtime = ?, read = ?, checksum = ?, position = ?, turn = ?,"
             " begun = ?, scope = ? WHERE id = ?",
@@ -266,14 +266,14 @@ class Texts:
         self._count()
 
     def drop(self, file: File) -> None:
-        """Take a file's texts out, and its record."""
+        """Remove the texts of a file, its links and its record."""
         self._take_out("file = ?", (file.id,))
         self._connection.execute("DELETE FROM link WHERE file = ?", (file.id,))
         self._connection.execute("DELETE FROM file WHERE id = ?", (file.id,))
         self._count()
 
     def add(self, file: File, entry: IndexEntry) -> None:
-        """Take a text in, behind those of its file; a new wording stands where the old one stood. `save` ends it."""
+        """Add a text behind those of its file; a new wording takes the place of the old one. `save` ends it."""
         position = self._replaced(file, entry) if entry.corrects else None
         if position is None:
             file.position += _APART if entry.apart else 0
@@ -297,20 +297,20 @@ class Texts:
         self._more_words += len(words)
 
     def link(self, file: File, kind: str, name: str) -> None:
-        """A note leads to another one beside it."""
+        """Add a link from a note to another one beside it."""
         folder = file.path.rpartition("/")[0]
         other = f"{folder}/{name.strip().removesuffix('.md')}.md"
         self._connection.execute("INSERT INTO link VALUES (?, ?, ?)", (file.id, kind, other.casefold()))
 
     def _replaced(self, file: File, entry: IndexEntry) -> int | None:
-        """Take out what this is the new wording of; returns where it stood."""
+        """Remove the text that this is the new wording of; returns its position."""
         where, values = "file = ? AND source = 'session' AND inbound = ?", (file.id, entry.inbound)
         row = self._connection.execute(f"SELECT min(position) FROM said WHERE {where}", values).fetchone()  # noqa: S608 - no value is in it
         self._take_out(where, values)
         return None if row[0] is None else int(row[0])
 
     def _take_out(self, where: str, values: Sequence[object]) -> None:
-        """A contentless table must be told the words that leave."""
+        """Remove texts; the words of each are named to FTS5, whose contentless table does not keep them."""
         rows = self._connection.execute(f"SELECT key, words, speaker FROM said WHERE {where}", values).fetchall()  # noqa: S608 - no value is in it
         self._connection.executemany(
             "INSERT INTO word (word, rowid, words) VALUES ('delete', ?, ?)", ((key, words) for key, words, _ in rows)
@@ -346,7 +346,7 @@ class Texts:
         return key
 
     def _speaker(self, scope: int, name: str) -> int:
-        """The number of who said it; 0 for someone without a name."""
+        """Return the number of a speaker; 0 for one without a name."""
         if not name:
             return 0
         if (scope, name) not in self._speakers:
@@ -354,7 +354,7 @@ class Texts:
         return self._speakers[scope, name]
 
     def _number(self, table: str, **values: object) -> int:
-        """The id of a row with these values, a new one if need be."""
+        """Return the id of a row with these values, a new one if need be."""
         where = " AND ".join(f"{column} = ?" for column in values)
         row = self._connection.execute(f"SELECT id FROM {table} WHERE {where}", tuple(values.values())).fetchone()  # noqa: S608 - names of ours
         if row:
@@ -365,7 +365,7 @@ class Texts:
 
 
 def _moment(at: str) -> tuple[float, int]:
-    """Seconds since the epoch, and the local day there and then; zeros for what is not a time."""
+    """Return seconds since the epoch, and the local day then and there; zeros for what is not a time."""
     try:
         moment = datetime.fromisoformat(at)
         aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -25,25 +25,25 @@ from nanobot.store.documents import CachedDocuments, MemoryFolder
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace, scope_of
 
-# Following append-only logs into the search index: what is new, what changed.
+# Append-only logs: sessions and episodes.
 
 
 PIECE = 256 * 1024
-"""Bytes that one transaction takes in; others may write between two."""
+"""Bytes read in one transaction; others may write between two."""
 
 ReadLine = Callable[[bytes, File], Iterator[IndexEntry]]
 
 
 class LogFollower:
-    """One kind of log: its lines are read by one function."""
+    """Indexes one kind of log, whose lines one function reads."""
 
     def __init__(self, database: IndexDatabase, words: Words, read: ReadLine) -> None:
         self._database, self._words, self._read = database, words, read
 
     def take_in(self, path: Path, name: str, session: str, *, verify: bool) -> Iterator[int]:
-        """Read a file from where it was left, a transaction for each piece; yields how far after each.
+        """Index a file from where it was left, a transaction for each piece; yields the bytes read after each.
 
-        With `verify` what was read before is looked at: if it is not what it was, the file is read anew.
+        With `verify` the part read before is compared by its checksum: if it changed, the file is read anew.
         """
         finished = False
         while not finished:
@@ -69,7 +69,7 @@ class LogFollower:
 
 
 def stamp(stat: os.stat_result) -> tuple[int, int, int]:
-    """Return the stamp that identifies the state of a file."""
+    """Return inode, size and time of change: the state of a file."""
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
@@ -89,14 +89,14 @@ def _continues(file: File, stat: os.stat_result, opened: BinaryIO, *, verify: bo
 
 
 def _whole_lines(opened: BinaryIO) -> bytes:
-    """The next piece up to the last line end in it; a line that is not ended yet is for another time."""
+    """Return the next piece up to its last line end; an unfinished line is left for another time."""
     piece = opened.read(PIECE)
     while b"\n" not in piece and (more := opened.read(PIECE)):
         piece += more
     return piece[: piece.rfind(b"\n") + 1]
 
 
-# What stands in session files, as texts to be found.
+# Lines of sessions.
 
 
 _SPOKEN = frozenset({"user", "assistant"})
@@ -154,13 +154,13 @@ def _scope(line: Message, file: File) -> str:
     return Scope.OWNER_NAME if file.session.startswith("cli:") else NOBODY
 
 
-# What stands in history.jsonl, as texts to be found.
+# Lines of history.jsonl.
 
 
 def entries_of_history(raw: bytes, _: File) -> Iterator[IndexEntry]:
-    """The lines of a summary, each for itself, and the facts that no line has.
+    """Return index entries for the lines of a summary, and for the facts that no line has.
 
-    Raw episodes hold messages that are found where they were said.
+    Raw episodes are left out: their messages are indexed in their session.
     """
     try:
         episode = history_file.decode(raw)
@@ -186,7 +186,7 @@ def _texts(episode: Episode) -> list[str]:
     return [*told, *(fact.text for fact in episode.facts if not any(fact.text in line for line in told))]
 
 
-# Taking notes, MEMORY.md and USER.md into the search index.
+# Notes, MEMORY.md and USER.md.
 
 
 class DocumentIndexer:
@@ -198,7 +198,7 @@ class DocumentIndexer:
         self._seen: dict[str, dict[str, DocumentText]] = {}  # as they are in the index, scope by scope
 
     def sync(self) -> int:
-        """Take in what changed in the files of every scope; returns how many files that were."""
+        """Index the changed files of every scope; returns their number."""
         known = {path for (path,) in self._database.rows("SELECT path FROM file WHERE path LIKE '%.md'")}
         changed = sum(self.look(scope) for scope in {*self._scopes(), *self._seen})
         gone = known - {path for seen in self._seen.values() for path in seen}
@@ -207,7 +207,7 @@ class DocumentIndexer:
         return changed + len(gone)
 
     def look(self, scope: str) -> int:
-        """The same for the files of one scope. Where nothing changed, this costs a stat for each."""
+        """Index the changed files of one scope; returns their number. Costs a stat for each file."""
         found = {path: found for path, found in self._of(scope) if found[1].text is not None}
         seen = self._seen.setdefault(scope, {})
         changed = [path for path, (_, document) in found.items() if seen.get(path) is not document]
@@ -221,7 +221,7 @@ class DocumentIndexer:
         return len(changed) + len(gone)
 
     def look_anew(self) -> None:
-        """The index is another one: nothing is known to be in it."""
+        """Forget what was indexed, after the index was replaced."""
         self._seen = {}
 
     def _scopes(self) -> Iterator[str]:
@@ -231,7 +231,7 @@ class DocumentIndexer:
                 yield scope_of(PurePosixPath(kind, path.name, self._workspace.user.name))
 
     def _of(self, scope: str) -> Iterator[tuple[str, tuple[Source, DocumentText]]]:
-        """The files of a scope, by their path relative to the workspace."""
+        """Return the files of a scope, by their path relative to the workspace."""
         folder = MemoryFolder(self._workspace.memory_of(scope), self._documents)
         for path in (self._workspace.file(file.name, scope) for file in FILES if file.is_of_scope):
             yield self._name(path), ("memory", self._documents.look(path))
@@ -278,7 +278,7 @@ def _document_entries(source: Source, scope: str, written: Written, day: str) ->
         )
 
 
-# Keeping the search index in step with everything that it is made of.
+# All of it.
 
 
 _log = logging.getLogger(__name__)
@@ -288,7 +288,7 @@ _NEW = ".new"
 
 
 class Indexer:
-    """Takes in conversations, episodes, notes and memory files.
+    """RecallKeeper that indexes conversations, episodes, notes and memory files.
 
     Safe beside a second process that does the same.
     """
@@ -301,7 +301,7 @@ class Indexer:
         read_written: ReadWritten,
         vectors: Vectors | None = None,
     ) -> None:
-        """Say what is read, and how.
+        """Prepare; nothing is read yet.
 
         Args:
             database: the index to write.
@@ -319,7 +319,7 @@ class Indexer:
         self._unreadable: set[str] = set()  # files that were warned of
 
     def sync(self, progress: Progress | None = None) -> int:
-        """Take in whatever appeared, grew, changed or vanished; returns how many files that were.
+        """Index whatever appeared, grew, changed or vanished; returns the number of files.
 
         A log that only grew is read from where it was left. Safe to interrupt: the next one goes on.
         """
@@ -342,13 +342,13 @@ class Indexer:
         return changed + len(grown) + len(known.keys() - present.keys())
 
     def appended(self, key: str) -> None:
-        """Take in what this program just appended to a session. Costs a fraction of a millisecond."""
+        """Index what this program just appended to a session. Costs a fraction of a millisecond."""
         path = self._files.path(key)
         for _ in self._sessions.take_in(path, self._name(path), key, verify=False):
             pass
 
     def look(self, scope: str) -> None:
-        """Take in what changed in the notes and memory files of a scope, and new episodes. Cheap if nothing did."""
+        """Index changes of the notes and memory files of a scope, and new episodes. Cheap if there are none."""
         self._documents.look(scope)
         path = self._workspace.history
         if path.is_file() and not _is_as(self._known("path = ?", self._name(path)).get(self._name(path)), path):
@@ -356,13 +356,13 @@ class Indexer:
                 pass
 
     def embed(self) -> bool:
-        """Have the model read a few more texts; whether some are left."""
+        """Have the model read a few more texts; returns True if some are left."""
         return self._vectors.embed() if self._vectors else False
 
     def rebuild(self, progress: Progress | None = None) -> None:
-        """Build the index anew beside this one, and put it in its place: nothing is left of what is not in the files.
+        """Build the index anew beside this one, and put it in its place: it holds nothing that no file holds.
 
-        What this one holds is found until then. Interrupted, it leaves this one as it is.
+        This one serves until then, and stays as it is if the work is interrupted.
         """
         beside = self._database.path.with_name(self._database.path.name + _NEW)
         database = IndexDatabase(beside)
@@ -379,7 +379,7 @@ class Indexer:
         self._database.close()
 
     def _logs(self) -> Iterator[tuple[str, tuple[str, Path, LogFollower]]]:
-        """Every session by its name, also from outside, whose names are not the ones we would give them; episodes."""
+        """Return key, path and follower of every session, however its file is named, and of the episodes."""
         found = dict(self._files.all())
         ours = set(found.values())
         for path in self._files.paths():
@@ -407,7 +407,7 @@ class Indexer:
 def open_recall(
     workspace: Workspace, words: Words, read_written: ReadWritten, embedder: Embedder | None = None
 ) -> tuple[SqliteRecallIndex, Indexer]:
-    """The index of a workspace, and what keeps it. Raises StoreError."""
+    """Open the index of a workspace, and its keeper. Raises StoreError."""
     try:
         index = SqliteRecallIndex(workspace.recall_index, embedder)
     except (OSError, sqlite3.Error) as error:
@@ -416,11 +416,11 @@ def open_recall(
 
 
 def _is_as(known: File | None, path: Path) -> bool:
-    """True if a file is as it was when it was last taken in."""
+    """True if a file is as it was when it was last indexed."""
     return known is not None and (known.inode, known.size, known.mtime) == stamp(path.stat())
 
 
 def _key_in(path: Path) -> str | None:
-    """The key that a file's first line names."""
+    """Return the session key in the first line of a file."""
     with path.open("rb") as file:
         return lines.header_key(file.readline(_LONGEST_HEADER))

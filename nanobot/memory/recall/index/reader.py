@@ -21,10 +21,10 @@ _STALE = 0.02  # counts of words may lag behind by this share of the texts: they
 
 
 class SqliteRecallIndex:
-    """A RecallIndex in one SQLite file with FTS5. May be used from several threads."""
+    """RecallIndex in one SQLite file with FTS5. May be used from several threads."""
 
     def __init__(self, path: Path, embedder: Embedder | None = None) -> None:
-        """`embedder` reads what texts mean; without it nothing is near but by words."""
+        """`embedder` turns texts into vectors; without it texts are found by words only."""
         self.database = IndexDatabase(path)
         self.vectors = Vectors(self.database, embedder) if embedder else None
         self._counts: dict[str, int] = {}
@@ -54,7 +54,7 @@ class SqliteRecallIndex:
         )
 
     def counts(self, words: Sequence[str]) -> Mapping[str, int]:
-        """In how many texts each word stands. What was counted is kept until the index has grown by a fiftieth."""
+        """Return the number of texts that hold each word. Counts are kept until the index has grown by a fiftieth."""
         ((texts,),) = self.database.rows("SELECT texts FROM total")
         if abs(texts - self._counted) > _STALE * self._counted:
             self._counts, self._counted = {}, texts
@@ -130,7 +130,7 @@ class SqliteRecallIndex:
         return rows[0][0] if rows else None
 
     def _scopes(self, within: SearchLimits) -> list[int]:
-        """The numbers of the scopes in which may be searched."""
+        """Return the numbers of the scopes that may be searched."""
         rows = self.database.rows("SELECT id, name FROM scope")
         return [int(number) for number, name in rows if not within.scopes or name in within.scopes]
 

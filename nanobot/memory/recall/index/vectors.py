@@ -89,7 +89,7 @@ def _read(read: Callable[[str], Any], text: str) -> bytes:
 
 
 def _as_bytes(vector: Any) -> bytes:
-    """Its direction in signed bytes."""
+    """Return the direction of a vector in signed bytes."""
     import numpy as np
 
     flat = np.asarray(vector, np.float32).reshape(-1)
@@ -100,7 +100,7 @@ def _as_bytes(vector: Any) -> bytes:
 
 
 class _Rows:
-    """The vectors of one scope, in the order of their keys."""
+    """Vectors of one scope, in the order of their keys."""
 
     def __init__(self) -> None:
         import numpy as np
@@ -122,7 +122,7 @@ class _Rows:
         self.lengths = np.concatenate([self.lengths, np.linalg.norm(more.astype(np.float32), axis=1)])
 
     def compare(self, question: "NDArray[float32]") -> "NDArray[Any]":
-        """The cosine of each with the question."""
+        """Return the cosine of each with the question."""
         import numpy as np
 
         if self.vectors is None:
@@ -133,7 +133,7 @@ class _Rows:
 
 
 class Vectors:
-    """Has a model read the texts of an index, and finds those that are close to a question."""
+    """Makes vectors of the texts of an index, and finds those close to a question."""
 
     def __init__(self, database: IndexDatabase, embedder: Embedder) -> None:
         self._database, self._embedder = database, embedder
@@ -142,7 +142,7 @@ class Vectors:
         self._scopes: dict[int, _Rows] = {}
 
     def embed(self) -> bool:
-        """Read a few texts that have no vectors yet; whether some are left."""
+        """Make vectors of a few texts that have none yet; returns True if some are left."""
         try:
             return not self._is_broken and self._embed()
         except EmbedderError as error:
@@ -187,7 +187,7 @@ class Vectors:
         return SemanticMatches([int(key) for key in keys[best]], _closeness(keys, close))
 
     def _without(self, scope: int) -> Sequence[tuple[int, str]]:
-        """The next texts of a scope: all up to some key have vectors, and none behind it."""
+        """Return the next texts of a scope without vectors: those behind the last key that has one."""
         first, end = scope << SCOPE_BITS, (scope + 1) << SCOPE_BITS
         ((last,),) = self._database.rows("SELECT max(key) FROM vector WHERE key >= ? AND key < ?", (first, end))
         return self._database.rows(
@@ -196,7 +196,7 @@ class Vectors:
         )
 
     def _keep(self, vectors: Sequence[tuple[int, bytes]], texts: dict[int, str]) -> None:
-        """Keep those whose texts are still what they were: meanwhile a file may have changed."""
+        """Store vectors, up to the first whose text has changed or gone meanwhile."""
         with self._database.write() as connection:
             for key, vector in vectors:
                 row = connection.execute("SELECT text FROM said WHERE key = ?", (key,)).fetchone()
@@ -205,7 +205,7 @@ class Vectors:
                 connection.execute("INSERT OR REPLACE INTO vector VALUES (?, ?)", (key, vector))
 
     def _throw_away_of_others(self) -> None:
-        """Vectors of another model cannot be compared."""
+        """Delete the vectors of another model, which cannot be compared."""
         ((name,),) = self._database.rows("SELECT name FROM model")
         if name != self._embedder.name:
             with self._database.write() as connection:
@@ -213,7 +213,7 @@ class Vectors:
                 connection.execute("UPDATE model SET name = ?, gone = gone + 1", (self._embedder.name,))
 
     def _load(self, scopes: Sequence[int]) -> None:
-        """Read what was added since, or all of it if something is gone."""
+        """Load the vectors added since the last time, or all if some are gone."""
         ((name, gone),) = self._database.rows("SELECT name, gone FROM model")
         if gone != self._gone or name != self._embedder.name:
             self._scopes, self._gone = {}, gone
