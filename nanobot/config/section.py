@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from nanobot.config.source import KeyTable, Node, is_null
@@ -109,8 +110,6 @@ class Section(Generic[G]):
 
 def hint(name: str, names: list[str]) -> str:
     """Return the probable meaning, as the end of a sentence."""
-    from difflib import get_close_matches
-
     close = get_close_matches(name.lower().replace("-", "_"), names, 1, cutoff=0.6)
     return f"; did you mean {close[0]}?" if close else f"; here it knows {', '.join(sorted(names))}"
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import time
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, NoReturn, Protocol, TypeVar, cast, get_args
 from urllib.parse import urlsplit
@@ -463,8 +464,6 @@ def zone_mistake(variable: str) -> str:
 
 
 def _zone_hint(typed: str) -> str:
-    from difflib import get_close_matches  # slow to import, and needed for a mistake only
-
     zones = {zone.lower(): zone for zone in available_timezones()}
     if not zones:
         return "left out, for this machine has no time zones (`pip install tzdata` brings them)"

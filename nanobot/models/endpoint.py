@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mappin
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -92,8 +93,6 @@ class Endpoint:
 
 def is_near(base_url: str) -> bool:
     """True if an address is of a machine at home: this one, or one in a private network. Such are slow to begin."""
-    from ipaddress import ip_address  # slow to import
-
     host = host_of(base_url)
     try:
         return ip_address(host).is_private

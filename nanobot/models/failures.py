@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from email.utils import parsedate_to_datetime
 
 from nanobot.errors import LLMError, LLMErrorKind
 
@@ -174,8 +175,6 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     value = headers.get("retry-after", "").strip()
     if re.fullmatch(r"[0-9]{1,9}(\.[0-9]*)?", value):
         return float(value)
-    from email.utils import parsedate_to_datetime  # slow to import, and rarely needed
-
     try:
         date = parsedate_to_datetime(value)
         return max(0.0, (date - now).total_seconds())

@@ -10,6 +10,8 @@ from functools import cached_property, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from tzlocal import get_localzone
+
 from nanobot.errors import ConfigError, StoreError
 from nanobot.ports import Clock, Cron, Every, JobTimes, When
 
@@ -43,8 +45,6 @@ class SystemClock:
     def _zone(self) -> tzinfo | None:
         if self._told is not None:
             return self._told
-        from tzlocal import get_localzone
-
         try:
             return get_localzone()
         except (KeyError, ValueError, OSError) as error:  # a TZ such as EST5EDT4, a broken /etc/localtime
