@@ -24,7 +24,7 @@ async def first_of(*works: Awaitable[object]) -> None:
             task.result()
 
 
-# Uninterrupted work
+# Uninterrupted work.
 
 
 T = TypeVar("T")
@@ -47,7 +47,7 @@ async def shielded(work: Coroutine[Any, Any, T]) -> T:
         raise
 
 
-# Locks by key
+# Locks by key.
 
 
 Job = Callable[[], Awaitable[None]]
@@ -96,7 +96,7 @@ class Rows:
             del self._rows[key]
 
 
-# Readers-writer lock
+# Readers-writer lock.
 
 
 class ReadersWriterLock:

@@ -230,7 +230,7 @@ def line_changes(base: Sequence[bytes], lines: Sequence[bytes]) -> Sequence[Line
     return [LineChange(start, stop, lines[i:j]) for tag, start, stop, i, j in steps if tag != "equal"]
 
 
-# Text that is safe to look at
+# Text that is safe to look at.
 
 
 # Control characters, half surrogates, and what turns the direction of writing: they can make a text look like another.
@@ -300,7 +300,7 @@ def code(text: str) -> str:
     return f"{fence} {escaped(text)} {fence}" if "`" in text else f"`{escaped(text)}`"
 
 
-# Text for a terminal
+# Text for a terminal.
 
 
 _CONTROLS = [code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"]

@@ -79,7 +79,7 @@ from nanobot.tools.recall import RecallTool
 from nanobot.tools.writing import Remembering, change_shown
 from nanobot.workspace import Home, Workspace
 
-# The agent with its tools, wired as configured.
+# Agent and tools.
 
 
 def build_agent(
@@ -131,7 +131,7 @@ def _tools(ground: AppContext, keep: ConversationServices, questions: ApprovalQu
     return [MaskedTool(PermittedTool(tool, policy), mask) for tool in every]
 
 
-# The slash commands, and what the same do at the shell.
+# Commands.
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def build_commands(
     return Commands(Router([help_command(listed), *listed]), memory.shell(view), about_memory, questions)
 
 
-# The bot around a bus: everything between what people say and what is answered.
+# Bot.
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +318,7 @@ def _standing(ground: AppContext) -> Standing:
     return partial(as_of_now, ground.people)
 
 
-# The bot for one piece of work at the shell, where no gateway runs: alone, or beside whoever has the workspace.
+# Bot for one piece of work at the shell: alone, or beside whoever has the workspace.
 
 
 @asynccontextmanager

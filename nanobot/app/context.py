@@ -27,7 +27,7 @@ from nanobot.sessions.store import REPLAY_BYTES
 from nanobot.store.state import PeopleFile, StoredSessionModels, locked_state, read_state, write_state
 from nanobot.workspace import Home, Workspace
 
-# What the bot stands on.
+# Context.
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def hiding(config: Config | None) -> Hide:
     return lambda text: redact(mask(text))
 
 
-# Who may talk, as configured and as kept in the workspace.
+# People and the bus.
 
 
 def build_people(config: Config, workspace: Workspace, clock: Clock) -> People:
@@ -81,7 +81,7 @@ def pairing_without_gateway(people: People, workspace: Workspace, clock: Clock) 
     return Pairing(people, send)
 
 
-# The models, as configured.
+# Models.
 
 
 log = logging.getLogger(__name__)

@@ -43,7 +43,7 @@ from nanobot.store.documents import CachedDocuments, MemoryFolder, read_frontmat
 from nanobot.store.state import DreamFiles, ProposalsFile
 from nanobot.workspace import Workspace, is_remembered, scope_of
 
-# State of memory, for `nanobot doctor`
+# State of memory, for `nanobot doctor`.
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ async def _history(workspace: Workspace) -> tuple[Kept, str]:
         return ("none" if error.kind == "missing" else "broken"), error.detail
 
 
-# Lines of memory, for `nanobot doctor memory`
+# Lines of memory, for `nanobot doctor memory`.
 
 
 _ANY = ModelInfo("doctor", "any", 1_000_000, 1000)

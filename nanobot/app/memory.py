@@ -60,7 +60,7 @@ from nanobot.tokens import TokenEstimator
 from nanobot.tools.paths import Disk, Sandbox, ToolPath
 from nanobot.workspace import Workspace, scope_of
 
-# What becomes of conversations, wired as configured.
+# Episodes.
 
 
 def build_archivist(config: Config, clock: Clock, models: Models) -> Archivist:
@@ -97,7 +97,7 @@ def build_archive(
     return WindowArchive(consolidator, EpisodeContext(episodes), background, clock, summary_first=first)
 
 
-# Dream, wired as configured.
+# Dream.
 
 
 def build_dream_model(
@@ -140,7 +140,7 @@ def when_to_dream(config: Config) -> When | None:
     return Every(keys.every) if keys.every else None
 
 
-# Searching what was said, wired as configured.
+# Recall.
 
 
 def build_memories(config: Config, workspace: Workspace, clock: Clock) -> RecallService:
@@ -161,7 +161,7 @@ def build_reminders(
     return RecallInjector(memories, clock, chooser)
 
 
-# What the bot does by itself, wired as configured.
+# Scheduled jobs.
 
 
 LOOK_FOR_RESTED = 60.0
@@ -180,7 +180,7 @@ def build_schedule(config: Config, workspace: Workspace, clock: Clock, archive: 
     return schedule
 
 
-# What is remembered and how it came about, wired as configured; none of it asks a model.
+# Memory and its versions; none of it asks a model.
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +289,7 @@ def _scopes(workspace: Workspace) -> Collection[str]:
     return {"owner", *map(scope_of, inside)}
 
 
-# What was said and what is remembered, and what becomes of it by itself: all that lies below the agent.
+# All that lies below the agent.
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from nanobot.ports import Alert
 from nanobot.ports.bus import DiskObstacle, DiskTrouble
 from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, set_mode
 
-# The tables of the spool.
+# Tables.
 
 
 VERSION = 1
@@ -75,7 +75,7 @@ def make_tables(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute(_WORKING)
 
 
-# What becomes of a damaged file of the spool.
+# Damaged files.
 
 
 _log = logging.getLogger(__name__)
@@ -140,7 +140,7 @@ def _is_sound(row: tuple[Any, ...], table: str) -> bool:
     return True
 
 
-# Opening the file of the spool, whatever state it is in.
+# Opening.
 
 
 _BUSY_SECONDS = 5
@@ -234,7 +234,7 @@ def _is_broken(error: sqlite3.Error) -> bool:
     return code is not None and code & 0xFF in _BROKEN
 
 
-# The thread that works with the spool's file.
+# Worker thread.
 
 
 T = TypeVar("T")

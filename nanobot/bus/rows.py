@@ -12,7 +12,7 @@ from nanobot.messages import Address, InboundMessage, OutboundMessage
 from nanobot.ports import Alert, Backlog
 from nanobot.text import well_formed
 
-# Messages as they lie in a row, and the keys by which rows are found.
+# Encoding of messages, and keys of rows.
 
 
 T = TypeVar("T", bound=InboundMessage | OutboundMessage | Alert)
@@ -57,7 +57,7 @@ def _valid(content: Any) -> Any:
     return content
 
 
-# Ids that were seen, by which repetitions are recognised.
+# Ids that were seen.
 
 
 _REMEMBERED = 14 * 86400.0
@@ -84,7 +84,7 @@ def prune_known(db: Connection, at: float) -> None:
     )
 
 
-# The rows of bookmarks.
+# Bookmarks.
 
 
 def put_mark(db: Connection, name: str, value: str) -> None:
@@ -100,7 +100,7 @@ def marks_starting_with(db: Connection, prefix: str) -> Mapping[str, str]:
     return {name: value for name, value in rows if name.startswith(well_formed(prefix))}
 
 
-# The rows of questions that hold up a turn, until their buttons are gone.
+# Questions whose buttons are shown.
 
 
 _PREFIX = "question:"
@@ -135,7 +135,7 @@ def unsettled_questions(db: Connection) -> Sequence[tuple[str, Address]]:
     return [(name.removeprefix(_PREFIX), msgspec.json.decode(value, type=_Row).address) for name, value in rows]
 
 
-# The rows of what the owner should know.
+# Alerts.
 
 
 _LISTED = 30 * 86400.0  # seconds
@@ -164,7 +164,7 @@ def prune_alerts(db: Connection, at: float) -> None:
     db.execute("DELETE FROM trouble WHERE at < ?", (at - _LISTED,))
 
 
-# Counting what the spool holds.
+# Backlog.
 
 
 def backlog(db: Connection, begun: Collection[str], at: float, apart_from: str) -> Backlog:

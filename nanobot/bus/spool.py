@@ -23,7 +23,7 @@ from nanobot.ports import Alert, Backlog, Clock, Delivery
 from nanobot.ports.bus import DiskTrouble, IsMeant
 from nanobot.text import well_formed
 
-# Removing what is to be forgotten.
+# Erasing.
 
 
 def count_matching(db: Connection, is_meant: IsMeant) -> int:

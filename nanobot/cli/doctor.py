@@ -55,7 +55,7 @@ from nanobot.tools.shell import AllowList
 from nanobot.transcript import SessionInfo
 from nanobot.workspace import Workspace
 
-# What `nanobot doctor` looks at of the chat platforms: each bot's token, and the gateway that serves them.
+# Chat platforms: tokens, and the gateway.
 
 
 def platform_checks(args: argparse.Namespace, language: Language) -> list[Check]:

@@ -15,7 +15,7 @@ from nanobot.config.values import FilePath, Kind, MapOf, ModelWeights, Single
 from nanobot.errors import ConfigError
 from nanobot.workspace import Home
 
-# What the environment adds: NANOBOT_<SECTION>__<KEY> instead of a key, and ${VAR} inside of a value.
+# Environment: NANOBOT_<SECTION>__<KEY> instead of a key, and ${VAR} inside of a value.
 
 
 _PREFIX = "NANOBOT_"
@@ -126,7 +126,7 @@ def _at(node: Any, place: SourcePlace) -> Any:
     return dataclasses.replace(node, place=place)
 
 
-# What no key can know for itself: whether the keys fit each other.
+# Checks of several keys together.
 
 
 _OF_AN_ENDPOINT = ("base_url", "model", "api_key", "extra_headers", "extra_body")
@@ -176,7 +176,7 @@ def _table(root: KeyTable, *path: str) -> KeyTable:
     return node if isinstance(node, KeyTable) else KeyTable(".".join(path), root.place, {})
 
 
-# How the configuration is read: the file, the environment over it, then each key, then all of them together.
+# Loading: the file, the environment over it, each key, all of them together.
 
 
 @dataclass(frozen=True, slots=True)

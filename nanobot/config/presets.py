@@ -12,7 +12,7 @@ from nanobot.config.values import EMBEDDED, SECRET_NAME, Anything, Kind, ListOf,
 from nanobot.errors import ConfigError, StoreError
 from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, Home
 
-# Which models there are to choose from, by name.
+# Model presets.
 
 
 def presets(config: Config, home: Home) -> Mapping[str, ModelPreset]:
@@ -72,7 +72,7 @@ def _used(home: Home) -> str:
         return ""
 
 
-# The secrets that a configuration holds, so that others can keep them out of what they write.
+# Secrets of the configuration.
 
 
 SHORTEST_NAMED = 12

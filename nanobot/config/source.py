@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from nanobot.errors import ConfigError, yaml_advice
 
-# What was written: values with their places, before anybody knows what they mean.
+# Nodes: values with their lines.
 
 
 _LONGEST_SHOWN = 60
@@ -120,7 +120,7 @@ def is_null(node: Node | None) -> bool:
     return node is None or (isinstance(node, Scalar) and node.is_null)
 
 
-# YAML text, read into nodes with their lines; nothing in it is run, guessed or repeated without bound.
+# YAML: nothing in it is run, guessed or repeated without bound.
 
 
 _MOST_BYTES = 1 << 20

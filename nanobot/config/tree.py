@@ -13,7 +13,7 @@ from nanobot.i18n import LANGUAGES
 from nanobot.memory_files import AGENTS, BY_NAME, MEMORY, SOUL, TOOLS, USER
 from nanobot.workspace import place_of
 
-# The keys of a language model.
+# Models.
 
 
 Profile = Literal["full", "compact"]
@@ -83,7 +83,7 @@ class Transcription:
     api_key: str | None = optional(v.secret("the key of the endpoint"), "The endpoint's key, where it wants one.")
 
 
-# The keys of memory.
+# Memory.
 
 
 Selection = Literal["local", "llm", "off"]
@@ -141,7 +141,7 @@ class Memory:
     dream: DreamConfig = group(DreamConfig, "How past conversations become long-term memory.")
 
 
-# The keys of what the model may do.
+# Tools.
 
 
 Permission = Literal["ask", "allow", "deny"]
@@ -199,7 +199,7 @@ class Tools:
     )
 
 
-# The keys of the places where people talk to the bot.
+# Channels.
 
 
 Listening = Literal["mention", "reply", "open"]

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from nanobot.config.source import Items, KeyTable, Node, Scalar
 
-# What a value may be: how it is read, shown, and described to an editor.
+# Kinds of values.
 
 
 T = TypeVar("T")
@@ -218,7 +218,7 @@ def _resolve(node: Scalar) -> object:
     return float(node.text) if NUMBER.fullmatch(node.text) else node.text
 
 
-# The kinds of single values: numbers, durations, sizes, ids, addresses, choices.
+# Numbers, durations, sizes, ids, addresses, choices.
 
 
 _SPAN = re.compile(r"([0-9]{1,12}(?:\.[0-9]+)?)(ms|s|m|h|d)")
@@ -507,7 +507,7 @@ def _short(value: float) -> float | int:
     return int(value) if value == int(value) else value
 
 
-# The kinds of values that are files or folders.
+# Files and folders.
 
 
 EMBEDDED = "embedded"

@@ -27,7 +27,7 @@ from nanobot.ports import LLM, ModelInfo, SessionModels, Tool
 from nanobot.tokens import TokenEstimator
 from nanobot.trace import log_context
 
-# Model presets
+# Model presets.
 
 
 Make = Callable[[], LLM]
@@ -78,7 +78,7 @@ class Models:
         await self._chosen.set(session_key, None)
 
 
-# Agent
+# Agent.
 
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from nanobot.text import parse_time
 from nanobot.tokens import TokenEstimator
 from nanobot.transcript import Message
 
-# Episodes in the prompt
+# Episodes in the prompt.
 
 
 ROOM = 2_000
@@ -111,7 +111,7 @@ def _is_before(at: str, other: str) -> bool:
     return one is not None and two is not None and one <= two
 
 
-# Archiving of a conversation
+# Archiving of a conversation.
 
 
 WAIT = 30.0

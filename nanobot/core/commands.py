@@ -13,7 +13,7 @@ from nanobot.messages import Address, Attachment, Button, InboundMessage, Outbou
 from nanobot.nlp.wishes import forget_request
 from nanobot.ports import Clock
 
-# Commands
+# Commands.
 
 
 _COMMAND = re.compile(r"[/／]([^\W_][\w-]*)(?:\s+(.*))?", re.DOTALL)
@@ -169,7 +169,7 @@ def notice(message: InboundMessage, answer: CommandAnswer) -> OutboundMessage:
     )
 
 
-# Edited messages
+# Edited messages.
 
 
 _MOST = 1000
@@ -209,7 +209,7 @@ class Edits:
         return "command" if new.is_command and (before is None or before.is_command) else "none"
 
 
-# Answers to the question of a command
+# Answers to the question of a command.
 
 
 _QUESTION_MARKS = ("?", "？")
@@ -341,7 +341,7 @@ class Offers:
         return offer.was_asked_since or offer.made < newest
 
 
-# Plain words that call a command
+# Plain words that call a command.
 
 
 def in_command(message: InboundMessage) -> InboundMessage:

@@ -24,7 +24,7 @@ from nanobot.transcript import (
     Window,
 )
 
-# Prior attempts, in a process that died
+# Prior attempts, in a process that died.
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def _cut_short(lines: Sequence[Message]) -> Sequence[str]:
     return list(dict.fromkeys(call.name for call in calls))
 
 
-# Conversation
+# Conversation.
 
 
 MOST_OPEN = 512

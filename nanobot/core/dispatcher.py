@@ -36,7 +36,7 @@ from nanobot.people.people import TERMINAL
 from nanobot.ports import Bus, Clock
 from nanobot.trace import log_context
 
-# Bus that waits for a full disk
+# Bus that waits for a full disk.
 
 
 T = TypeVar("T")
@@ -126,7 +126,7 @@ class PatientBus:
             self._troubles.pop(waiter, None)
 
 
-# Dispatcher
+# Dispatcher.
 
 
 @dataclass(slots=True)

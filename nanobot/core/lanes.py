@@ -13,7 +13,7 @@ from nanobot.messages import InboundMessage
 from nanobot.ports import Clock, ModelInfo, Reply
 from nanobot.ports.models import Ask
 
-# Lanes
+# Lanes.
 
 
 Handle = Callable[[InboundMessage], Awaitable[None]]
@@ -269,7 +269,7 @@ class Lanes:
             del self._lanes[key]
 
 
-# Background work
+# Background work.
 
 
 PATIENCE = 120.0

@@ -23,7 +23,7 @@ from nanobot.tokens import Counts, TokenEstimator
 from nanobot.transcript import Message
 from nanobot.workspace import Workspace
 
-# Skills
+# Skills.
 
 
 BUDGET = 4096
@@ -76,7 +76,7 @@ class Skills:
         return known
 
 
-# System prompt
+# System prompt.
 
 
 IDENTITY = (resources.files(__package__) / "prompts" / "identity.md").read_text(encoding="utf-8")
@@ -269,7 +269,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split()).replace("<", "‹").replace(">", "›")
 
 
-# Context budget
+# Context budget.
 
 
 LEAST = 0.1

@@ -22,7 +22,7 @@ from nanobot.tokens import Counts
 from nanobot.trace import log_file
 from nanobot.transcript import EndedHow, Message, Usage
 
-# Turn
+# Turn.
 
 
 Show = Callable[[Progress], None]
@@ -113,7 +113,7 @@ class Turn:
         self._show(Progress(address=self.address, turn=self.id, kind=kind, text=text))
 
 
-# Running turn
+# Running turn.
 
 
 class Join(Protocol):

@@ -34,7 +34,7 @@ def size_of(turn: TurnMessages, size: Size) -> float:
     return sum(map(size, turn))
 
 
-# Shortened results of tools
+# Shortened results of tools.
 
 
 LENGTH = 160
@@ -51,7 +51,7 @@ def shorten_result(message: Message) -> Message:
     return replace(message, content=f"{first} [… {left_out} more characters; call the tool again if you need them]")
 
 
-# Newest turns
+# Newest turns.
 
 
 LAST = 20
@@ -75,7 +75,7 @@ def newest(turns: Sequence[TurnMessages], size: Size, room: float) -> int:
     return 0
 
 
-# Important turns
+# Important turns.
 
 
 FRESH = 0.6
@@ -134,7 +134,7 @@ def layered(turns: Sequence[TurnMessages], size: Size, room: float) -> WindowVie
     return replace(importance(shown, size, room), brief=fresh)
 
 
-# Strategies by name
+# Strategies by name.
 
 
 STRATEGIES: Mapping[str, Strategy] = {

@@ -31,7 +31,7 @@ from nanobot.text import parse_time
 from nanobot.transcript import Message
 from nanobot.workspace import folder_of, is_note, scope_of
 
-# What is remembered, and rests on nothing but what goes.
+# Memory that rests on nothing else.
 
 
 _BRINGS = ("add", "replace", "confirm", "write", "merge")
@@ -163,7 +163,7 @@ def _scope(file: str) -> str:
     return scope_of(PurePosixPath(file))
 
 
-# Which messages a wish names by itself, before anything is followed.
+# Messages that a request names.
 
 
 @dataclass(frozen=True)
@@ -298,7 +298,7 @@ def _is_called(path: str, name: str) -> bool:
     return is_note(inside) and inside.name not in FACT_FILES and same_name(inside.name, name)
 
 
-# What a wish comes to: the messages, and along their provenance all that was made of them.
+# Plan: the messages, and along their provenance all that was made of them.
 
 
 _AT_ONCE = 500

@@ -10,7 +10,7 @@ from nanobot.authority import Authority, Scope, may_touch
 from nanobot.nlp.matcher import terms_in
 from nanobot.nlp.wishes import without_whose
 
-# What somebody asks to have forgotten.
+# Request.
 
 
 Kind = Literal["words", "note", "episode", "session", "person", "since"]
@@ -97,7 +97,7 @@ def _checked(kind: Kind, value: str) -> str:
     return value
 
 
-# Who may have what forgotten.
+# Access.
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from nanobot.ports.models import at_once
 from nanobot.text import as_name
 from nanobot.transcript import Message
 
-# Which messages of a conversation go.
+# Messages that go.
 
 
 _SPILLED = re.compile(r"\bspill/[^\s\"'`,;:\])]+")
@@ -166,7 +166,7 @@ def _files(messages: Iterable[Message]) -> Iterator[str]:
             yield from (found.rstrip(".") for found in _SPILLED.findall(message.content or ""))
 
 
-# What becomes of an episode when some of the messages that it was made of go.
+# Episodes that lose some of their messages.
 
 
 log = logging.getLogger(__name__)

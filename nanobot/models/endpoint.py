@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI, Omit
 
 
-# An OpenAI-compatible endpoint, reached through the openai package: the one place that knows it.
+# Endpoint and connection: the one place that knows the openai package.
 
 
 MASK = "********"
@@ -213,7 +213,7 @@ class Connection:
         return {**headers, **self._endpoint.extra_headers}
 
 
-# The patience with an endpoint: how long one attempt may take, and whether and when another is worth it.
+# Time limits and retries.
 
 
 MAX_WAIT = 60.0
@@ -330,7 +330,7 @@ async def time_limit(
         raise limit.exceeded from None
 
 
-# The events of a stream, read so that keep-alive comments and half lines stay what they are.
+# Server-sent events.
 
 
 _FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
@@ -419,7 +419,7 @@ def _whole(body: bytes) -> dict[str, object]:
     return payload
 
 
-# Speech to text, by an OpenAI-compatible endpoint.
+# Speech to text.
 
 
 log = logging.getLogger(__name__)

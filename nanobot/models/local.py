@@ -20,7 +20,7 @@ from nanobot.models.reasoning import ShownStream, VisibleText
 from nanobot.models.wire import Json, messages_to_wire, tools_to_wire
 from nanobot.ports import Clock, ModelInfo, Reply, Request, Stream
 
-# GGUF files: whether one is whole, which model is in it, and why one cannot be loaded, for a person to read.
+# GGUF files.
 #
 # The format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 
@@ -167,7 +167,7 @@ def _free_memory() -> int:
         return _physical_memory()
 
 
-# A model that runs in this process: a GGUF file on the engine of llama.cpp.
+# The model, on the engine of llama.cpp.
 
 
 WINDOW = 4096

@@ -7,7 +7,7 @@ from nanobot.errors import LLMErrorKind
 from nanobot.models.calls import CALL_MARKS, may_be_call
 from nanobot.ports import Lacking, Stream
 
-# What a person has seen of an answer so far.
+# Text that was shown.
 
 
 class ShownStream:
@@ -37,7 +37,7 @@ class ShownStream:
         self._stream.lacks(preset, what)
 
 
-# Keeps a model's reasoning and its control tokens out of what people read.
+# Reasoning and control tokens, kept out of what people read.
 #
 # How the families of models mark what is not for people stands in the tables at the head: a new family is a new line.
 

@@ -72,7 +72,7 @@ def examine(checks: Iterable[Check]) -> Iterator[tuple[Check, Sequence[Finding]]
         yield check, findings
 
 
-# Workspace on disk
+# Workspace on disk.
 
 
 _OTHERS = 0o077
@@ -189,7 +189,7 @@ def _everything(root: Path) -> Iterator[Path]:
         yield from (Path(folder, name) for name in [*folders, *files])
 
 
-# Machine: Python, terminal, disk
+# Machine: Python, terminal, disk.
 
 
 _OLDEST_PYTHON = (3, 11)
@@ -232,7 +232,7 @@ def disk(path: Path) -> Iterator[Finding]:
         yield ok("doctor.disk_ok", **values)
 
 
-# Conversations
+# Conversations.
 
 
 def sessions(folder: Path, rows: Sequence[SessionInfo]) -> Iterator[Finding]:
@@ -252,7 +252,7 @@ def sessions(folder: Path, rows: Sequence[SessionInfo]) -> Iterator[Finding]:
         yield ok("doctor.sessions_ok", count=len(rows))
 
 
-# Memory
+# Memory.
 
 
 Kept = Literal["ok", "none", "new", "broken"]

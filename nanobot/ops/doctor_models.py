@@ -15,7 +15,7 @@ from nanobot.errors import LLMError, WeightsError
 from nanobot.ops.doctor import Finding, ok, problem, warning
 from nanobot.ports.gateway import BotAccount
 
-# Model behind an endpoint
+# Model behind an endpoint.
 
 
 _SECONDS = 8.0
@@ -101,7 +101,7 @@ def _judge_endpoint(status: int, body: bytes, values: Mapping[str, object]) -> F
     return ok("doctor.model_ok", **values)
 
 
-# Local model
+# Local model.
 
 
 def engine(weights: Path | None, load: Callable[[Path], None]) -> Iterator[Finding]:
@@ -121,7 +121,7 @@ def engine(weights: Path | None, load: Callable[[Path], None]) -> Iterator[Findi
             yield ok("doctor.engine_ok")
 
 
-# Chat platforms
+# Chat platforms.
 
 
 _PLATFORM_NOT_THERE = 404

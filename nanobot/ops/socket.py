@@ -18,7 +18,7 @@ import msgspec
 from nanobot.errors import NanobotError, WorkspaceError
 from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, Workspace, set_mode
 
-# Path
+# Path.
 
 
 LONGEST_PATH = 100
@@ -90,7 +90,7 @@ def _write(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-# Connections
+# Connections.
 
 
 LONGEST = 16 * 1024 * 1024
@@ -155,7 +155,7 @@ class SocketWire:
             await self._writer.wait_closed()
 
 
-# Server
+# Server.
 
 
 log = logging.getLogger(__name__)
@@ -242,7 +242,7 @@ class SocketServer:
         await self._serve[wish.do](wish.args, wire)
 
 
-# Client
+# Client.
 
 
 PATIENCE = 10.0
@@ -311,7 +311,7 @@ async def _greet(wire: SocketWire, workspace: Workspace, version: str) -> bool:
     return hello.is_gateway
 
 
-# Commands asked of the gateway over the socket
+# Commands asked of the gateway over the socket.
 
 
 Tell = Callable[[str], None]

@@ -11,7 +11,7 @@ from nanobot.errors import PairingError
 from nanobot.messages import Sender
 from nanobot.ports.people import Linking, PairingRequest, PeopleBook, PersonLink, WrongLink
 
-# Rows of the book of people, by channel and id.
+# Rows of the book.
 
 
 class Known(Protocol):
@@ -52,7 +52,7 @@ def without_names(book: PeopleBook, is_meant: Callable[[str, str], bool]) -> Peo
     return replace(book, people=people, groups=groups, asking=asking)
 
 
-# Pairing codes: a stranger is given one, an owner approves it.
+# Pairing codes.
 
 
 ALPHABET = "ACDEFGHJKMNPQRTUVWXY3479"
@@ -138,7 +138,7 @@ def without_old_codes(book: PeopleBook, now: datetime) -> PeopleBook:
     )
 
 
-# One person on several channels: a code that is given on one of them is typed on the other.
+# Link codes.
 
 
 LINK_VALID = timedelta(minutes=10)

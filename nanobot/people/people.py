@@ -25,7 +25,7 @@ from nanobot.ports.people import (
     PeopleStore,
 )
 
-# Who may talk to the bot: what the configuration says, and what pairing added.
+# People and groups.
 
 
 DENIED = timedelta(days=1)
@@ -322,7 +322,7 @@ def _standing(book: PeopleBook) -> object:
     return [(each.channel, each.id, each.role) for each in book.people], book.links
 
 
-# What somebody may do, and what is left of that when their message has waited.
+# Authority of a message, also of one that has waited.
 
 
 log = logging.getLogger(__name__)

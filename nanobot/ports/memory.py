@@ -10,7 +10,7 @@ from nanobot.i18n import Language
 from nanobot.messages import Address
 from nanobot.ports.versions import Edit
 
-# Files that people edit
+# Files that people edit.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +77,7 @@ class MemoryStore(Protocol):
         ...
 
 
-# Episodes
+# Episodes.
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class Episodes(Protocol):
         ...
 
 
-# State of Dream
+# State of Dream.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,7 +218,7 @@ class DreamBook(Protocol):
         ...
 
 
-# Proposed changes
+# Proposed changes.
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from nanobot.i18n import Language
 from nanobot.messages import Address, Attachment, Button
 from nanobot.transcript import Message, ToolCall, Usage
 
-# Chat models
+# Chat models.
 
 
 Lacking = Literal["tools", "pictures"]
@@ -141,7 +141,7 @@ class LLM(Protocol):
         ...
 
 
-# Model calls in the background
+# Model calls in the background.
 
 
 Ask = Callable[[], Awaitable[Reply]]
@@ -176,7 +176,7 @@ class Quiet:
     def lacks(self, preset: str, what: Lacking) -> None: ...
 
 
-# Tools
+# Tools.
 
 
 @dataclass(frozen=True, slots=True)

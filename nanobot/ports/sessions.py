@@ -70,7 +70,7 @@ class SessionModels(Protocol):
         ...
 
 
-# Files that people send
+# Files that people send.
 
 
 class Media(Protocol):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 
-# The machine's clock.
+# Clock.
 
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class SystemClock:
             return None if time.timezone or time.daylight else UTC  # what the C library does not know, it tells so
 
 
-# When a job begins next.
+# Times of jobs.
 
 
 _NAMED = {
@@ -102,7 +102,7 @@ def _after(rule: str, moment: datetime) -> datetime:
         raise ConfigError(f'"{rule}" never comes true.') from None
 
 
-# Runs the program's own jobs.
+# Scheduler.
 
 
 _TIMERS = "apscheduler.schedulers.asyncio"

@@ -20,7 +20,7 @@ from nanobot.transcript import (
     Window,
 )
 
-# What of a conversation is replayed: that which follows its last reset or window mark.
+# Replay of a session from its end.
 
 
 def follow(session: Session, lines: Iterable[Line]) -> None:
@@ -253,7 +253,7 @@ class _Pieces:
             self._open.discard(message.id)
 
 
-# What of a session is in no episode yet, read from its log.
+# Messages that are in no episode yet.
 
 
 MOST_MESSAGES = 2000

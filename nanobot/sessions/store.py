@@ -26,7 +26,7 @@ from nanobot.store.state import read_state, write_state
 from nanobot.transcript import Line, Message, Owed, Session, SessionInfo, Span
 from nanobot.workspace import Workspace
 
-# Where a session's file is: any key has exactly one, and each tells its key.
+# Paths of session files: each key has one, and each file tells its key.
 #
 # A key `channel:chat[:topic]` becomes `<channel>/<chat[.topic]>.jsonl`; one without a colon `<key>.jsonl`.
 # Only a-z, 0-9, "-" and "_" stand for themselves, so that names differ on file systems that ignore case
@@ -88,7 +88,7 @@ def _short(name: str) -> str:
     return f"{name[:_LONGEST]}{_CUT}{hashlib.sha256(name.encode()).hexdigest()[:_HASH]}"
 
 
-# The files of all sessions in a workspace.
+# Session store.
 
 
 _LONGEST_HEADER = 64 * 1024  # bytes; a key is far shorter

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from yaml import SafeLoader
 
 
-# Text files that people edit, as they are found on disk.
+# Text files.
 
 
 MAX_TEXT_SIZE = 10_000_000
@@ -58,7 +58,7 @@ def is_binary(data: bytes) -> bool:
     return b"\0" in data and not is_utf16(data)
 
 
-# YAML at the head of a Markdown file.
+# Frontmatter.
 
 
 MAX_HEAD_SIZE = 64 * 1024
@@ -121,7 +121,7 @@ def _explained(error: Exception) -> str:
     return f"line {mark.line + 2}: {yaml_advice(problem)}"  # the marks count from 0, below the first ---
 
 
-# The files that people edit, read anew when they change.
+# Cache of documents.
 
 
 log = logging.getLogger(__name__)
@@ -186,7 +186,7 @@ class CachedDocuments:
         self._failed.pop(path, None)
 
 
-# The folder with MEMORY.md and the notes.
+# Memory folder.
 
 
 _TRIES = 5

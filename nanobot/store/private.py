@@ -17,7 +17,7 @@ from nanobot.errors import StoreError
 from nanobot.text import well_formed
 from nanobot.workspace import PRIVATE_FILE, PRIVATE_FOLDER, set_mode
 
-# How a file looked from outside when it was last met.
+# File stamps.
 
 
 _TICK_NS = 20_000_000  # file times move in ticks, of 10 ms at worst on Linux and macOS
@@ -289,7 +289,7 @@ def _is_alive(pid: int, random: str) -> bool:
     return True
 
 
-# A file that another one takes the place of, whole or not at all.
+# Atomic replacement.
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from nanobot.store.private import private_folder, remove, write_private
 from nanobot.text import parse_time
 from nanobot.workspace import PRIVATE_FILE, Workspace
 
-# A number in a small file: how far something has come.
+# Cursor file.
 
 
 _MOST_DIGITS = 18
@@ -63,7 +63,7 @@ def write_cursor(path: Path, number: int) -> None:
         os.close(descriptor)
 
 
-# A small JSON file that the program keeps for itself.
+# JSON state file.
 
 
 T = TypeVar("T")
@@ -112,7 +112,7 @@ def write_state(path: Path, content: object) -> None:
     write_private(path, json.dumps(content, indent=1, sort_keys=True) + "\n")  # ASCII: keys may hold lone surrogates
 
 
-# When each of the program's own jobs last began.
+# Job times.
 
 
 class JobTimesFile:
@@ -147,7 +147,7 @@ def _moment(name: str, text: str) -> datetime | None:
     return moment
 
 
-# The model presets that people chose for single sessions.
+# Models chosen for sessions.
 
 
 class StoredSessionModels:
@@ -179,7 +179,7 @@ class StoredSessionModels:
             self._chosen = chosen
 
 
-# The book of people and groups that were let in, a JSON file in the workspace's state.
+# People.
 
 
 class PeopleFile:
@@ -195,7 +195,7 @@ class PeopleFile:
         await asyncio.to_thread(write_state, self._path, msgspec.to_builtins(book))
 
 
-# Changes that wait for a yes, on disk.
+# Proposals.
 
 
 class _Row(msgspec.Struct):
@@ -256,7 +256,7 @@ def _bytes(text: str | None) -> bytes | None:
     return None if text is None else text.encode("utf-8", "surrogateescape")
 
 
-# What Dream remembers about itself, on disk.
+# State of Dream.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

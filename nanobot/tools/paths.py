@@ -35,7 +35,7 @@ from nanobot.workspace import (
     set_mode,
 )
 
-# Sandbox of the file tools
+# Sandbox of the file tools.
 
 
 _CONTROL = re.compile("[\x00-\x1f\x7f]")
@@ -218,7 +218,7 @@ def _same(one: Path, other: Path) -> bool:
         return False
 
 
-# Opening files and folders: no link swapped in after the check is followed
+# Opening files and folders: no link swapped in after the check is followed.
 
 
 MAX_FILE = 10_000_000

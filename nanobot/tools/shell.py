@@ -23,7 +23,7 @@ from nanobot.tools.paths import Disk, ToolPath
 from nanobot.tools.policy import ToolPolicy, is_for_owner
 from nanobot.workspace import folder_of, is_hidden, scope_of
 
-# Allow list: words, never patterns over text that a shell would read otherwise
+# Allow list: words, never patterns over text that a shell would read otherwise.
 
 
 _SHELL = re.compile(r"[;&|<>()$`\\*?\[\]{}!#~^]|[^\S ]|[\x00-\x1f\x7f]")
@@ -179,7 +179,7 @@ def _is_closed(path: Path, folder: Path, root: Path, *, names_only: bool) -> boo
     return stat.S_ISDIR(info.st_mode) or (stat.S_ISREG(info.st_mode) and info.st_nlink > 1)
 
 
-# Tool exec
+# Tool exec.
 
 
 _MAX_COMMAND = 8_000  # characters: a person has to read it

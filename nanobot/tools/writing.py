@@ -25,7 +25,7 @@ from nanobot.tools.approval import MOST, ApprovalRequest, ShownText
 from nanobot.tools.paths import MAX_FILE, Disk, ToolPath, changed_meanwhile
 from nanobot.tools.policy import ToolPolicy
 
-# Replacing exact text
+# Replacing exact text.
 
 
 _EDIT_COMPARED = 5_000  # lines looked at for a near miss
@@ -130,7 +130,7 @@ def _share(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / (len(one | other) or 1)
 
 
-# Tools that write and edit files
+# Tools that write and edit files.
 
 
 Judge = Callable[[PurePosixPath, Edit, Caller], Awaitable[Judgement]]

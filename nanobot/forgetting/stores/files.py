@@ -14,7 +14,7 @@ from nanobot.ports import ErasedPiece, ErasurePlan, StoreFindings
 from nanobot.store.private import remove, remove_stale_temps, sync_folder
 from nanobot.workspace import Workspace, folder_of, scope_of
 
-# Reading the bytes of a file, whoever has it open.
+# Reading a file in another process.
 
 
 _PIECE = 8 << 20  # bytes that are read in one go
@@ -51,7 +51,7 @@ def _each(file: IO[bytes]) -> Iterator[bytes]:
         yield piece
 
 
-# Forgetting in what is derived: it is made anew from files that do not hold it any more.
+# Store: derived files.
 
 
 Rebuild = Callable[[], Awaitable[None]]
@@ -88,7 +88,7 @@ class ErasableIndex:
             raise StoreError(f"{self._folder} could not be emptied: {error.strerror or error}") from error
 
 
-# Forgetting in the files that came along: media, and results of tools that were too long.
+# Store: media, and long results of tools.
 
 
 _MOST = 64 << 20

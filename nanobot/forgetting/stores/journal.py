@@ -15,7 +15,7 @@ from nanobot.ports.erasable import ErasureQuestion, Order
 from nanobot.store.private import remove, write_private
 from nanobot.store.state import read_state, write_state
 
-# What is being forgotten, on disk until it is done.
+# Journal of an erasure.
 
 
 _log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ def _bare(order: Order) -> Order:
     return replace(order, meant=replace(order.meant, traces=TextMatcher(traces.terms, traces.lines, traces.shipped)))
 
 
-# What waits for a yes, on disk for some minutes: whoever asks in one process may answer in the next.
+# Questions that wait for a yes.
 
 
 class QuestionsFile:

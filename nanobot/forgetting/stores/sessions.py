@@ -23,7 +23,7 @@ from nanobot.text import parse_time
 from nanobot.transcript import ApprovalMark, Archived, Ended, Line, Message, QueuedMessage, Reset, ToolCall, Window
 from nanobot.workspace import Workspace
 
-# What becomes of one message of a conversation.
+# Redacted messages.
 
 
 _OWNER = "owner"
@@ -117,7 +117,7 @@ def _hold(extra: Mapping[str, object] | None, traces: TextMatcher) -> bool:
     return bool(extra) and traces.stand_in(json.dumps(extra, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-# A session's log, written anew without what is to be forgotten.
+# Rewriting of a session file.
 
 
 Change = Callable[[Message], Message | None]
@@ -249,7 +249,7 @@ def lines_without(path: Path, is_meant: IsMeant, *, write: bool) -> int:
     return count
 
 
-# Forgetting in history.jsonl.
+# Store: history.jsonl.
 
 
 class ErasableEpisodes:
@@ -334,7 +334,7 @@ def _unreadable(meant: ErasurePlan) -> Callable[[bytes], bool]:
     return lambda raw: meant.of_owner and meant.traces.stand_in(raw)
 
 
-# Forgetting in the conversations.
+# Store: conversations.
 
 
 _PIECE = 8 << 20  # bytes that are looked at in one go

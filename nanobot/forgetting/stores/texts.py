@@ -20,7 +20,7 @@ from nanobot.store.state import read_state, write_state
 from nanobot.text import Text, decode
 from nanobot.workspace import VERSIONED_FILES, VERSIONED_FOLDERS, Workspace, is_versioned, scope_of
 
-# What came with the program: its template of a workspace, read line by line.
+# Lines of the template.
 
 
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -52,7 +52,7 @@ def _lines(text: str) -> Iterator[str]:
     yield from map(plain, _COMMENT.sub(without_examples, text).split("\n"))
 
 
-# What is not for the program to change: it only says where it still stands.
+# Store: files that are only reported.
 
 
 _MOST = 4 << 20  # bytes of a file that is looked into
@@ -104,7 +104,7 @@ def _places(path: Path, meant: ErasurePlan) -> Iterator[str]:
                 yield f"{path}:{number}"
 
 
-# Forgetting in the small files that the program keeps for itself.
+# Store: state files.
 
 
 _DAMAGED = ".damaged"
@@ -181,7 +181,7 @@ class ErasableState:
                 yield path
 
 
-# Forgetting in texts that no other store keeps: what the program reads by lines, and what lies beside memory.
+# Store: other text files.
 
 
 _OVERLAP = 4096  # of two pieces: what is looked for is shorter
