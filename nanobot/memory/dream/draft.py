@@ -1,4 +1,4 @@
-"""A draft: the files of one scope as Dream would have them, changed in memory by one operation after the other."""
+"""A draft: the files of one scope, changed in memory by one operation after the other."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -52,29 +52,29 @@ class Draft:
         return cls(places, texts, frozenset({*skipped, *strange}))
 
     def text(self, path: str) -> str:
-        """The file as it is in the draft, "" if there is none."""
+        """Return the text of a file in the draft, "" if there is none."""
         return (self.texts[path] if path in self.texts else self.before.get(path)) or ""
 
     @cached_property
     def paths(self) -> Collection[str]:
-        """The files that there are."""
+        """Paths of the files in the draft."""
         gone = {path for path, text in self.texts.items() if text is None}
         return sorted((self.before.keys() | self.texts.keys()) - gone)
 
     @property
     def notes(self) -> list[str]:
-        """The paths of the notes."""
+        """Paths of the notes in the draft."""
         return [path for path in self.paths if self.places.is_note(path)]
 
     def file(self, name: str) -> str:
-        """The path of a file that exists, or may, by its name or path exactly as shown. Raises RefusedOperation."""
+        """Return the path of a file that exists, or may, by name or path exactly as shown. Raises RefusedOperation."""
         path = self.places.fixed.get(name, name)
         if path in self.places.fixed.values():
             return self._unlocked(path)
         return self.note(name)
 
     def note(self, name: str) -> str:
-        """The path of a note that exists, by its name, with or without ending, or its path. Raises RefusedOperation."""
+        """Return the path of an existing note by path, or by name with or without ending. Raises RefusedOperation."""
         short = name.removeprefix(f"{self.places.folder}/").removesuffix(".md")
         path = f"{self.places.folder}/{short}.md"
         if path not in self.notes:
@@ -85,7 +85,7 @@ class Draft:
         return self._unlocked(path)
 
     def new_note(self, name: str) -> str:
-        """The path of a note that is to be written, old or new. Raises RefusedOperation."""
+        """Return the path of a note that is to be written, old or new. Raises RefusedOperation."""
         short = name.removeprefix(f"{self.places.folder}/").removesuffix(".md")
         path = f"{self.places.folder}/{short}.md"
         if path in self.notes:
@@ -99,19 +99,19 @@ class Draft:
         return self._unlocked(path)
 
     def with_texts(self, texts: Mapping[str, str | None]) -> "Draft":
-        """The draft with these files, and those that did not really change left out."""
+        """Return the draft with these files; unchanged ones are left out."""
         merged = {**self.texts, **texts}
         return replace(self, texts={path: text for path, text in merged.items() if text != self.before.get(path)})
 
     def with_replaced(self, path: str, old: str, new: str) -> "Draft":
-        """The draft in which one line took the place of another."""
+        """Return the draft that remembers one line as the replacement of another."""
         lines = dict(self.replaced.get(path, {}))
         firsts = [first for first, last in lines.items() if last == compared(old)] or [compared(old)]
         lines.update(dict.fromkeys(firsts, compared(new)))
         return replace(self, replaced={**self.replaced, path: lines})
 
     def replaced_in(self, path: str) -> frozenset[str]:
-        """The lines, as compared, whose replacements are there."""
+        """Return the lines, as compared, whose replacements are in the file."""
         there = {compared(line) for line in self.text(path).splitlines()}
         return frozenset(first for first, last in self.replaced.get(path, {}).items() if last in there)
 
@@ -131,7 +131,7 @@ def _bytes(text: str | None) -> bytes | None:
     return None if text is None else text.encode("utf-8", "surrogateescape")
 
 
-# What becomes of a draft by one operation, if it may be done.
+# Operations on a draft.
 
 
 _DATED = re.compile(r"\d{4}-\d{2}-\d{2}\)?[.。]?$")
@@ -141,10 +141,10 @@ _TITLES = {file.name: file.title for file in FILES if file.title}
 
 @dataclass(frozen=True)
 class DraftChange:
-    """The draft after an operation. `operation` is as the commit will tell it, without its evidence.
+    """Draft after an operation. `operation` is as the commit will tell it, without its evidence.
 
-    `brought` are the texts that were not there before, `titles` what the model calls them. If `known` is a line, it
-    says that already and nothing changes.
+    `brought` are the texts that were not there before, `titles` their headings and summaries. `known` is the line
+    or note that says so already, if nothing changes.
     """
 
     draft: Draft
@@ -173,7 +173,7 @@ def apply(proposal: Proposal, draft: Draft, day: date) -> DraftChange:
             return DraftChange(draft.with_texts({path: None}), Operation("delete", path, text=summary))
 
 
-def known(draft: Draft, fact: str, *, but: str = "") -> tuple[str, str] | None:
+def find_known(draft: Draft, fact: str, *, but: str = "") -> tuple[str, str] | None:
     """Return the path and line at which a fact stands already, if only in another form; `but` is not looked at."""
     for path in draft.paths:
         for _, line in facts_of(draft.text(path)):
@@ -190,11 +190,11 @@ def is_same(one: str, other: str) -> bool:
     if compared(one) == compared(other):
         return True
     mine, yours = without_speaker(one), without_speaker(other)
-    words = _told(mine)
-    return len(words) > 1 and words == _told(yours) and difference(mine, yours) is None
+    words = _content_words(mine)
+    return len(words) > 1 and words == _content_words(yours) and difference(mine, yours) is None
 
 
-def _told(text: str) -> list[str]:
+def _content_words(text: str) -> list[str]:
     return [word for word in words_of(text) if not is_stop(word)]
 
 
@@ -202,7 +202,7 @@ def _add(proposal: Proposal, draft: Draft, day: date) -> DraftChange:
     path = draft.file(proposal.file)
     fact = bare(proposal.text)
     operation = Operation("add", path, text=fact)
-    if found := known(draft, fact):
+    if found := find_known(draft, fact):
         return DraftChange(draft, replace(operation, file=found[0], text=bare(found[1])), known=found[1])
     text = draft.text(path)
     line = f"- {_dated(path, fact, day)}"
@@ -224,7 +224,7 @@ def _replace(proposal: Proposal, draft: Draft, day: date) -> DraftChange:
     operation = Operation("replace", path, text=fact, before=bare(old))
     if compared(old) == compared(fact):
         return DraftChange(draft, operation, known=old)
-    if known(draft, fact, but=old):  # what it shall become is there already: the old line is all that is too much
+    if find_known(draft, fact, but=old):  # what it shall become is there already: the old line is all that is too much
         return _without(draft, path, number, old, day)
     lines = lines_of(draft.text(path))
     raw = lines[number]
@@ -277,7 +277,7 @@ def _merge(proposal: Proposal, draft: Draft, day: date) -> DraftChange:
 
 
 def _line(draft: Draft, path: str, old: str) -> tuple[int, str]:
-    """The number and the words of the line that is meant. Raises RefusedOperation."""
+    """Return number and words of the line that `old` names. Raises RefusedOperation."""
     lines = facts_of(draft.text(path))
     found = [(number, line) for number, line in lines if compared(line) == compared(old)]
     found = found or [(number, line) for number, line in lines if compared(without_speaker(line)) == compared(old)]
@@ -289,13 +289,13 @@ def _line(draft: Draft, path: str, old: str) -> tuple[int, str]:
 
 
 def _dated(path: str, fact: str, day: date) -> str:
-    """A fact of MEMORY.md tells since when it is known, unless it names a date at its end by itself."""
+    """Return a fact with its date behind it, in MEMORY.md and unless it ends in a date."""
     is_dated = path.rpartition("/")[2] != MEMORY or _DATED.search(fact)
     return fact if is_dated else f"{fact} ({day.isoformat()})"
 
 
 def _appended(text: str, line: str) -> str:
-    """The text with a line at its end: right below other bullets, apart from anything else."""
+    """Return a text with a line at its end: right below other bullets, apart from anything else."""
     end = newline_of(text)
     above = text.rstrip()
     is_list = above and above.splitlines()[-1].lstrip().startswith(("- ", "* ", "+ "))
@@ -333,7 +333,7 @@ def _relinked(text: str, gone: Sequence[str], to: str) -> str:
     return text
 
 
-# How much of what was there a draft would take away.
+# Limits on what an operation takes away.
 
 
 _REWORDED = 0.5
@@ -350,7 +350,7 @@ def check_share(draft: Draft, paths: Iterable[str], share: float) -> None:
 
 def check_merge(draft: Draft, sources: Sequence[str], merged: str, share: float) -> None:
     """Raise RefusedOperation if the notes to merge contradict each other, or too much of them would be lost."""
-    lines = {source: _told_by(draft.text(source)) for source in sources}
+    lines = {source: _statements(draft.text(source)) for source in sources}
     for place, source in enumerate(sources):
         for other in sources[place + 1 :]:
             _check_agreement(lines[source], lines[other])
@@ -367,7 +367,7 @@ def _check_agreement(lines: Sequence[str], others: Sequence[str]) -> None:
                 )
 
 
-def _told_by(text: str) -> list[str]:
+def _statements(text: str) -> list[str]:
     return [*filter(None, [field_of(text, "summary")]), *(bare(line) for _, line in facts_of(text))]
 
 

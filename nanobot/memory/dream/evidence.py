@@ -1,4 +1,4 @@
-"""Evidence of an operation: looked up in episodes and sessions, and whose words may say what."""
+"""Evidence: the words that an operation names as its support, and whether they support what it would write."""
 
 import re
 import unicodedata
@@ -24,7 +24,7 @@ from nanobot.ports import Episode, Fact
 from nanobot.text import as_name
 from nanobot.transcript import Message
 
-# What an operation rests on: looked up in the episodes and the sessions, not believed.
+# Evidence of an operation: looked up in the episodes and the sessions, not believed.
 
 
 _EPISODE = re.compile(r"(?:episode[: #]*)?(\d{1,18})(?:\.0+)?")
@@ -36,16 +36,16 @@ _NOBODY = ""
 
 @dataclass(frozen=True, slots=True)
 class SpokenWords:
-    """Words of a person whose memory this is: the names of the message, its time (RFC 3339), the text."""
+    """Words of a person whose memory this is: the ids of the message, its time (RFC 3339), the text."""
 
-    names: frozenset[str]
+    ids: frozenset[str]
     at: str
     text: str
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Messages, or whole episodes where messages are not known.
+    """Messages that support an operation, or whole episodes where messages are not known.
 
     `ids` are as they stand in the commit: `session#id` of messages, or `episode:42`. `origin` is the least of all that
     is named, `day` that of the newest episode.
@@ -56,7 +56,7 @@ class Evidence:
     others     who else said what: what was quoted and pasted, pages and tools; not the bot itself
     is_pure    there is nothing but own words in it, nor in the episodes that it is of
     names      the words of the names of those who speak in `own_words`
-    own        whether a person whose memory this is speaks in it: in a group, anybody there
+    is_own     True if a person whose memory this is speaks in it: in a group, anybody there
     spoken     their messages; where no message is on disk any more, what the episode tells of a person's words
     foreign    all that others say in the episodes of the batch, named or not
     """
@@ -64,7 +64,7 @@ class Evidence:
     ids: tuple[str, ...]
     origin: Origin
     day: date
-    own: bool
+    is_own: bool
     own_words: str = ""
     members: tuple[tuple[str, str], ...] = ()
     others: tuple[tuple[str, str], ...] = ()
@@ -75,8 +75,8 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class _Told:
-    """One episode with those of its messages that are on disk and of its scope."""
+class _EpisodeEvidence:
+    """Evidence in one episode: the messages of its scope that are still on disk, or else its own text."""
 
     episode: Episode
     messages: Sequence[Message]
@@ -90,6 +90,7 @@ class _Told:
 
     @property
     def whole(self) -> Evidence:
+        """Evidence of the episode as a whole."""
         texts = [self.episode.content, *(fact.text for fact in self.episode.facts)]
         origins = [self.episode.origin, *map(origin_of, self.messages)]
         return self._evidence([f"episode:{self.episode.cursor}"], texts, self.messages, least(*origins))
@@ -104,6 +105,7 @@ class _Told:
         return self._evidence(ids, [fact.text], messages, least(*map(origin_of, messages)))
 
     def message(self, name: str) -> Evidence | None:
+        """Return the evidence of a message by its id; None if it is not of this episode."""
         found = [message for message in self.messages if name in (message.id, self._full(message.id))]
         return self._evidence([self._full(found[0].id)], [], found[:1], origin_of(found[0])) if found else None
 
@@ -122,7 +124,7 @@ class _Told:
             ids=tuple(ids),
             origin=origin,
             day=_day(self.episode.timestamp),
-            own=bool(believed and self.episode.origin in _people(scope)) or any(_own_words(messages, scope)),
+            is_own=bool(believed and self.episode.origin in _people(scope)) or any(_own_words(messages, scope)),
             own_words="\n".join(filter(None, [*own_words, *(believed if is_own else ())])),
             members=tuple(words for message in messages for words in _of_member(message, scope)),
             others=tuple(others_words(messages)) or tuple((_NOBODY, text) for text in believed if not is_own),
@@ -140,52 +142,53 @@ class _Told:
 
 
 class EvidenceIndex:
-    """The episodes of one scope in a batch, and the messages they were made of."""
+    """Evidence by name: the episodes of one scope in a batch, and the messages they were made of."""
 
     def __init__(self, scope: Scope, episodes: Sequence[Episode], sessions: Mapping[str, Sequence[Message]]) -> None:
         """`sessions` holds the messages that these episodes tell of, with the beginnings of their turns."""
         own = [episode for episode in episodes if episode.scope == scope]
-        self._told = {
-            episode.cursor: _Told(episode, _range(sessions.get(episode.session, ()), episode)) for episode in own
+        self._episodes = {
+            episode.cursor: _EpisodeEvidence(episode, _range(sessions.get(episode.session, ()), episode))
+            for episode in own
         }
 
     def origins(self, episode: Episode) -> Sequence[Origin]:
-        """The origin of each of its facts."""
-        return [self._told[episode.cursor].fact(fact).origin for fact in episode.facts]
+        """Return the origin of each fact of an episode."""
+        return [self._episodes[episode.cursor].fact(fact).origin for fact in episode.facts]
 
     def of(self, names: Sequence[str]) -> Evidence:
-        """All that is named, put together. Raises RefusedOperation if something of it does not exist in this scope."""
+        """Return the evidence of all names together. Raises RefusedOperation for a name unknown in this scope."""
         if not names:
             raise RefusedOperation(
                 "evidence", 'It names nothing that it rests on. Give "from": numbers of episodes or facts.'
             )
-        return replace(together([self._one(name) for name in names]), foreign=self._foreign)
+        return replace(combine([self._one(name) for name in names]), foreign=self._foreign)
 
     @cached_property
     def _foreign(self) -> str:
-        """All that others say in these episodes, whatever a proposal names."""
-        return "\n".join(text for told in self._told.values() for _, text in others_words(told.messages))
+        """Everything that others say in these episodes, whatever a proposal names."""
+        return "\n".join(text for one in self._episodes.values() for _, text in others_words(one.messages))
 
     def _one(self, name: str) -> Evidence:
-        if (match := _FACT.fullmatch(name)) and (told := self._told.get(int(match[1]))):
+        if (match := _FACT.fullmatch(name)) and (one := self._episodes.get(int(match[1]))):
             number = int(match[2])
-            if 1 <= number <= len(told.episode.facts):
-                return told.fact(told.episode.facts[number - 1])
-        if (match := _EPISODE.fullmatch(name)) and (told := self._told.get(int(match[1]))):
-            return told.whole
-        for told in self._told.values():
-            if found := told.message(name):
+            if 1 <= number <= len(one.episode.facts):
+                return one.fact(one.episode.facts[number - 1])
+        if (match := _EPISODE.fullmatch(name)) and (one := self._episodes.get(int(match[1]))):
+            return one.whole
+        for one in self._episodes.values():
+            if found := one.message(name):
                 return found
         raise RefusedOperation("evidence", f"There is no episode, fact or message {name[:60]!r} among those shown.")
 
 
-def together(all_of: Sequence[Evidence]) -> Evidence:
-    """Several pieces of evidence as one, the least trusted counts."""
+def combine(all_of: Sequence[Evidence]) -> Evidence:
+    """Return several pieces of evidence as one, of the least trusted origin."""
     return Evidence(
         ids=tuple(dict.fromkeys(name for one in all_of for name in one.ids)),
         origin=least(*(one.origin for one in all_of)),
         day=max(one.day for one in all_of),
-        own=any(one.own for one in all_of),
+        is_own=any(one.is_own for one in all_of),
         own_words="\n".join(one.own_words for one in all_of),
         members=tuple(dict.fromkeys(words for one in all_of for words in one.members)),
         others=tuple(dict.fromkeys(words for one in all_of for words in one.others)),
@@ -218,12 +221,12 @@ def _words_in(name: str) -> Sequence[str]:
 
 
 def _speaker(message: Message) -> Origin:
-    """Of what a person wrote by themselves, whatever they quoted with it."""
+    """Return the origin of what a person wrote themselves, whatever they quoted with it."""
     return message.origin or Origin.PERSON
 
 
 def _range(messages: Sequence[Message], episode: Episode) -> Sequence[Message]:
-    """The messages of an episode in file order, without those that belong to another scope's turns."""
+    """Return the messages of an episode in file order, without those of another scope's turns."""
     places = {message.id: place for place, message in enumerate(messages)}
     first, last = (places.get(name, -1) for name in episode.messages)
     if first < 0 or last < first:
@@ -240,7 +243,7 @@ def _day(timestamp: str) -> date:
         return date.min
 
 
-# Whose words may say what: what is remembered as so rests on the words of those whose memory it is.
+# Support: a line of memory rests on the words of those whose memory it is.
 
 
 _SAID_BY = r"(?P<by>.{1,80}?)(?-i:{})\s?[:：,，]\s?(?P<text>\S.*)"
@@ -250,40 +253,40 @@ _FEWEST, _SMALL = 3, 1 / 4
 _HAN = re.compile("[\u3400-\u9fff]")
 
 
-def worded(proposal: Proposal, change: DraftChange, evidence: Evidence | None) -> Proposal:
-    """Return a proposal as it may be carried out: what only others say is told as what they said.
+def supported(proposal: Proposal, change: DraftChange, evidence: Evidence | None) -> Proposal:
+    """Return a proposal as it may be carried out: the words of others become quotations.
 
-    `change` is what it comes to as it is. Without evidence it tidies up, and may say what is there already. Raises
-    Refused for what nobody said, for what was said the other way round, and for what somebody else said in a file
-    that tells what is so.
+    `change` is its effect as it is. Without evidence it tidies up, and may repeat what is there. Raises
+    RefusedOperation for claims that nobody made or that were made the other way round, and for claims of others in
+    a file without quotations.
     """
-    grounds = _grounds(change, evidence)
+    support = _support_of(change, evidence)
     match proposal.do:
         case "add" | "replace":
             if not any(map(str.isalnum, proposal.text)):
                 raise RefusedOperation("unsupported", "It says nothing. Leave it out.")
-            section = proposal.section if grounds.may_head(proposal.section, change) else ""
-            return replace(proposal, text=grounds.line(proposal.text), section=section)
+            section = proposal.section if support.may_be_heading(proposal.section, change) else ""
+            return replace(proposal, text=support.wording(proposal.text), section=section)
         case "write" | "merge":
-            return _worded_note(proposal, change, grounds)
+            return _supported_note(proposal, change, support)
         case "remove" | "drop":
             if evidence is not None:
-                grounds.check_gone(change.operation.text)
+                support.check_gone(change.operation.text)
             return proposal
 
 
 @dataclass(frozen=True)
-class _Grounds:
-    """Grounds of a change. `others` is what may be told as theirs, where `may_quote`."""
+class _Support:
+    """Support of a change: own words, and those of `others`, which may become quotations where `may_quote`."""
 
     said: str
     evidence: Evidence | None
     others: Sequence[tuple[str, str]]
     may_quote: bool
 
-    def line(self, text: str) -> str:
-        """Return a line as it may stand there. Raises RefusedOperation."""
-        if self.speak_for(text):
+    def wording(self, text: str) -> str:
+        """Return a line as it may be written. Raises RefusedOperation."""
+        if self.supports(text):
             return text
         found = expression("talk", "said_by", _SAID_BY).fullmatch(text.strip())
         body, by = (found["text"].strip(' “”"「」'), found["by"].casefold()) if found else (text.strip(), "")
@@ -297,23 +300,23 @@ class _Grounds:
             )
         raise RefusedOperation("unsupported", f"What it rests on does not say: {text[:80]!r}. Leave it out.")
 
-    def speak_for(self, text: str) -> bool:
-        """True if own words say so. Across languages that cannot be told: then there must be nothing but such words."""
+    def supports(self, text: str) -> bool:
+        """True if own words say so. Across languages nothing can be compared: then no others may speak in it."""
         names, foreign = (self.evidence.names, self.evidence.foreign) if self.evidence else ((), "")
         if is_own(text, self.said, foreign, names):
             return True
         return bool(self.evidence and self.evidence.is_pure and _is_translated(text, self.evidence.own_words))
 
-    def may_head(self, title: str, change: DraftChange) -> bool:
-        """True if this may be a heading: a word, or what was said, or there already."""
+    def may_be_heading(self, title: str, change: DraftChange) -> bool:
+        """True if a title may be a heading: a single word, said by its owners, or there already."""
         before = change.draft.before.get(change.operation.file, "")
         is_there = any(line.lstrip("# ").strip() == title for line in before.splitlines() if line.startswith("#"))
-        return is_there or _is_label(title) or is_plain_title(title) or self.speak_for(title)
+        return is_there or _is_label(title) or is_plain_title(title) or self.supports(title)
 
     def check_gone(self, text: str) -> None:
-        """Raise RefusedOperation unless own words speak of what is to go."""
+        """Raise RefusedOperation unless own words speak of the line that is to be removed."""
         evidence = self.evidence
-        if evidence is None or not evidence.own:
+        if evidence is None or not evidence.is_own:
             raise RefusedOperation("origin", "Nobody whose memory this is said so. Leave it as it is.")
         words = "\n".join(one.text for one in evidence.spoken) or evidence.own_words
         is_translated = evidence.is_pure and _is_translated(text, words)
@@ -321,7 +324,7 @@ class _Grounds:
             raise RefusedOperation("unsupported", f"What it rests on says nothing of {text[:80]!r}. Leave it as it is.")
 
 
-def _grounds(change: DraftChange, evidence: Evidence | None) -> _Grounds:
+def _support_of(change: DraftChange, evidence: Evidence | None) -> _Support:
     operation, places = change.operation, change.draft.places
     said = evidence.own_words if evidence else ""
     if operation.verb in ("write", "merge"):
@@ -330,34 +333,34 @@ def _grounds(change: DraftChange, evidence: Evidence | None) -> _Grounds:
     members, others = (evidence.members, evidence.others) if evidence else ((), ())
     is_note, is_list = places.is_note(operation.file), operation.file == places.fixed[MEMORY]
     quotable = members if is_list and places.scope.is_group else (*members, *others)
-    return _Grounds(said, evidence, quotable, is_note or (is_list and places.scope.is_group))
+    return _Support(said, evidence, quotable, is_note or (is_list and places.scope.is_group))
 
 
 def _own_lines(texts: Iterable[str]) -> Iterator[str]:
-    """Return the lines of notes, without those that tell of others."""
+    """Return the lines of notes without quotations of others."""
     yield from (line for text in texts for _, line in facts_of(text) if not is_told_of_others(line))
 
 
-def _worded_note(proposal: Proposal, change: DraftChange, grounds: _Grounds) -> Proposal:
-    """A note of which each new line is borne out; what the list of notes shows of it is, too."""
+def _supported_note(proposal: Proposal, change: DraftChange, support: _Support) -> Proposal:
+    """Return a note with support for each new line, its name and its summary."""
     new = set(change.brought)
-    lines = [_note_line(line, change, grounds) if line.strip() in new else line for line in proposal.text.split("\n")]
+    lines = [_note_line(line, change, support) if line.strip() in new else line for line in proposal.text.split("\n")]
     name = re.sub(r"[-_]+", " ", proposal.file.rpartition("/")[2].removesuffix(".md"))
     is_new = change.operation.file not in change.draft.before
-    own = replace(grounds, said="\n".join([grounds.said, *_own_lines(["\n".join(lines)])]))
-    if is_new and not (_is_label(name) or own.speak_for(name)):
+    own = replace(support, said="\n".join([support.said, *_own_lines(["\n".join(lines)])]))
+    if is_new and not (_is_label(name) or own.supports(name)):
         raise RefusedOperation("unsupported", f"{name!r} is no name for a note: use one word of theirs.")
-    summary = proposal.summary if own.speak_for(proposal.summary) else _summary(lines)
+    summary = proposal.summary if own.supports(proposal.summary) else _summary(lines)
     return replace(proposal, text="\n".join(lines), summary=summary, type=_kind(proposal.type))
 
 
-def _note_line(line: str, change: DraftChange, grounds: _Grounds) -> str:
+def _note_line(line: str, change: DraftChange, support: _Support) -> str:
     if not line.lstrip().startswith("#"):
         marks = re.match(r"\s*(?:[-*+•]\s+|\d+[.)]\s+)?", line)
         prefix = marks[0] if marks else ""
-        return f"{prefix}{grounds.line(line[len(prefix) :])}"
+        return f"{prefix}{support.wording(line[len(prefix) :])}"
     title = line.strip("# \t")
-    if not grounds.may_head(title, change):
+    if not support.may_be_heading(title, change):
         raise RefusedOperation("unsupported", f"Nobody said {title[:80]!r}: leave the heading out, or use one word.")
     return line
 
@@ -372,18 +375,18 @@ def _summary(lines: Iterable[str]) -> str:
 
 
 def _kind(kind: str) -> str:
-    """One word."""
+    """Return the type of a note if it is one word, else nothing."""
     return kind if _is_label(kind) else ""
 
 
 def _is_label(text: str) -> bool:
-    """True if it names something, and says nothing: one word."""
+    """True if a text is one word, which names something and claims nothing."""
     words = _LABEL.findall(text)
     return len(words) <= 1 and len(_HAN.findall(text)) <= _LONGEST_HAN_LABEL
 
 
 def _is_translated(text: str, said: str) -> bool:
-    """True if two texts are evidently of different languages: not a word but names is in both."""
+    """True if two texts are evidently of different languages: they share no words but names."""
     mine, other = _script(text), _script(said)
     if mine != other or mine != "LATIN":
         return bool(mine and other) and mine != other
@@ -394,12 +397,12 @@ def _is_translated(text: str, said: str) -> bool:
 
 
 def _script(text: str) -> str:
-    """The script of most of its letters."""
+    """Return the script of most letters."""
     scripts = Counter(unicodedata.name(char, "?").partition(" ")[0] for char in text[:2000] if char.isalpha())
     return max(scripts, key=lambda name: scripts[name], default="")
 
 
 def _is_english(text: str) -> bool:
-    """True if many of its words are those of which English is full."""
+    """True if many words are function words of English."""
     words = words_of(text)
     return sum(is_stop(word) for word in words) >= _SMALL * len(words)

@@ -55,9 +55,9 @@ class DreamStores:
 
 @dataclass(frozen=True)
 class EpisodeBatch:
-    """A contiguous piece of history behind the cursor, or an episode once more that was given up.
+    """Contiguous episodes behind the cursor, or one episode once more that was given up.
 
-    All through `taken_in` was taken in before.
+    All episodes up to `taken_in` were taken in before.
     """
 
     episodes: Sequence[Episode]
@@ -74,7 +74,7 @@ class EpisodeBatch:
 
     @property
     def through(self) -> int:
-        """All through this episode is taken in when it has landed."""
+        """Cursor after the batch has landed."""
         return max(self.last, self.taken_in)
 
     @property
@@ -84,7 +84,7 @@ class EpisodeBatch:
 
     @property
     def scopes(self) -> Sequence[Scope]:
-        """In the order in which they come up."""
+        """Scopes of the episodes, in the order of their first."""
         return list(dict.fromkeys(episode.scope for episode in self.episodes))
 
     def of(self, scope: Scope) -> Sequence[Episode]:
@@ -92,14 +92,14 @@ class EpisodeBatch:
 
 
 async def next_batch(stores: DreamStores, cursor: int, limits: DreamLimits, most: int) -> EpisodeBatch:
-    """At most so many episodes behind the cursor, of as many scopes as one run can ask about. Raises StoreError."""
+    """Return up to `most` episodes behind the cursor, of no more scopes than one run can ask about. Raises StoreError."""
     found = await stores.episodes.after(cursor, most)
     scopes_at_once = max(1, min(limits.steps, limits.tokens // LEAST_TOKENS) // CALLS_PER_SCOPE)
     return await _with_evidence(stores, _few_scopes(found, scopes_at_once), cursor)
 
 
 async def once_more(stores: DreamStores, cursor: int, taken_in: int) -> EpisodeBatch:
-    """An episode that was given up; nothing if it is there no more. Raises StoreError."""
+    """Return a batch of an episode that was given up; an empty one if it is gone. Raises StoreError."""
     episode = await stores.episodes.get(cursor)
     return await _with_evidence(stores, [episode] if episode else [], taken_in)
 
@@ -114,7 +114,7 @@ async def _with_evidence(stores: DreamStores, episodes: Sequence[Episode], taken
 
 
 def _few_scopes(episodes: Sequence[Episode], most: int) -> Sequence[Episode]:
-    """The first ones, up to where one more scope would come up than can be asked about."""
+    """Return the first episodes, up to the one with a scope too many."""
     seen: set[Scope] = set()
     for place, episode in enumerate(episodes):
         seen.add(episode.scope)
@@ -124,7 +124,7 @@ def _few_scopes(episodes: Sequence[Episode], most: int) -> Sequence[Episode]:
 
 
 async def _messages(sessions: SessionStore, key: str, spans: Collection[Span]) -> Sequence[Message]:
-    """The messages of a session's episodes; none if it cannot be read, so that its episodes must do as evidence."""
+    """Return the messages of a session's episodes; none if it cannot be read: then the episodes are the evidence."""
     try:
         return await sessions.between(key, spans)
     except (StoreError, ValueError):
@@ -186,7 +186,7 @@ class InputReader:
         )
 
     async def _with_messages(self, stone: Tombstone) -> Tombstone:
-        """The tombstone that knows its episodes by their messages, too: they may have become another episode."""
+        """Return a tombstone that names the messages of its episodes, too: they may be in another episode by now."""
         names: list[str] = []
         for name in stone.evidence:
             kind, _, number = name.partition(":")
@@ -208,9 +208,9 @@ class InputReader:
 
 
 def request(given: DreamInput, room: int, size: Callable[[str], int]) -> list[Message]:
-    """The messages, with at most `room` tokens of data as `size` counts them.
+    """Return the messages of the request, with at most `room` tokens of data as `size` counts them.
 
-    Where there is more, episodes are cut, and of what is remembered comes first what shares most words with them.
+    Where there is more, episodes are cut, and the memories that share most words with them are chosen.
     """
     episodes = _episodes(given, room // EPISODES_SHARE, size)
     left = room - size(episodes)
@@ -232,7 +232,7 @@ def request(given: DreamInput, room: int, size: Callable[[str], int]) -> list[Me
 
 @cache
 def prompt(name: str) -> str:
-    """A text of this package's prompts."""
+    """Return a prompt of this package."""
     return (resources.files("nanobot.memory.dream") / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
@@ -265,7 +265,7 @@ def _episode(given: DreamInput, episode: Episode) -> dict[str, object]:
 
 
 def _remembered(given: DreamInput) -> Iterable[dict[str, object]]:
-    """Every line of the files, then every note: what the list knows of it, and what it says."""
+    """Return a row for each line of the files, then for each note."""
     draft, ages = given.draft, given.ages
     for name, path in draft.places.fixed.items():
         if path in draft.paths:
@@ -280,7 +280,7 @@ def _remembered(given: DreamInput) -> Iterable[dict[str, object]]:
 
 
 def _fitting(rows: list[dict[str, object]], room: int, size: Callable[[str], int], given: DreamInput) -> str:
-    """All of it if it fits; else what is most akin to the episodes, in its order, and how much was left out."""
+    """Return all rows if they fit; else those most akin to the episodes, in order, and the number left out."""
     text = _lines(rows)
     if size(text) <= room:
         return text
@@ -297,7 +297,7 @@ def _fitting(rows: list[dict[str, object]], room: int, size: Callable[[str], int
 
 
 def _overlaps(given: DreamInput) -> list[dict[str, object]]:
-    """Notes whose summaries share many words: for the model to look at, nothing more."""
+    """Return pairs of notes whose summaries share many words, for the model to look at."""
     words = {
         path: content_words(
             f"{path.rpartition('/')[2].removesuffix('.md')} {field_of(given.draft.text(path), 'summary')}"
@@ -337,7 +337,7 @@ def _lines(rows: Sequence[Mapping[str, object]]) -> str:
 
 
 def _line(row: Mapping[str, object]) -> str:
-    """One line of JSON in which no tag can open or close, and no line end of any kind stands."""
+    """Return one line of JSON without line ends of any kind, in which no tag can open or close."""
     text = json.dumps({name: value for name, value in row.items() if value not in ("", [])}, ensure_ascii=False)
     escaped = ("<", "\\u003c"), (">", "\\u003e"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029"), ("\x85", "\\u0085")
     for char, code in escaped:

@@ -32,7 +32,7 @@ _ERROR = re.compile(
 
 
 class OutOfRoomError(Exception):
-    """A limit of the run was reached: of calls, tokens or time."""
+    """End of the budget of a run: of calls, tokens or time."""
 
 
 class RunBudget:
@@ -120,7 +120,7 @@ class ModelAnswer:
 async def ask_for_changes(
     model: DreamModel, messages: Sequence[Message], draft: Draft, validator: ProposalValidator
 ) -> ModelAnswer:
-    """Ask, carry out on the draft what may be, say once what may not. Raises LLMError and OutOfRoomError."""
+    """Ask, admit proposals, and have refused ones corrected once. Raises LLMError and OutOfRoomError."""
     result = ModelAnswer(draft)
     reply = await model.ask(messages)
     told = _admit(result, read_reply(reply), validator)
@@ -135,7 +135,7 @@ async def ask_for_changes(
 
 
 def _admit(result: ModelAnswer, answer: ParsedAnswer | None, validator: ProposalValidator) -> str:
-    """Carry out what may be; returns what is to be said about the rest, "" if all is well."""
+    """Admit proposals into the draft; returns the complaint about the refused ones, "" if there are none."""
     if answer is None:
         result.dropped.append(DroppedProposal("malformed"))
         return prompt("unreadable")
@@ -158,7 +158,7 @@ def _admit(result: ModelAnswer, answer: ParsedAnswer | None, validator: Proposal
 
 
 def _correction(reply: Reply, text: str) -> list[Message]:
-    """The answer, and what there is to say about it."""
+    """Return the messages that ask for a correction: the answer, and the complaint."""
     said = Message(role="assistant", content=reply.text or None, tool_calls=reply.tool_calls)
     if not reply.tool_calls:
         return [said, Message(role="user", content=text)]

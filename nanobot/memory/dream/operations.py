@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from nanobot.ports import Reply, ToolSpec
 
-# Why an operation does not get into memory.
+# Refusals.
 
 
 RefusalKind = Literal[
@@ -38,7 +38,7 @@ class RefusedOperation(Exception):  # noqa: N818  an outcome, told to the model 
         self.text = text
 
 
-# How much one dream may do.
+# Limits.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class DreamLimits:
     stale_days: int = 90
 
 
-# What the model may propose, as it writes it: one form, in a tool call or as text.
+# Proposals, as the model writes them: one form, in a tool call or as text.
 
 
 Do = Literal["add", "replace", "remove", "write", "merge", "drop"]
@@ -117,7 +117,7 @@ _JSON = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """One operation that the model wants. What does not belong to its kind is empty; `file` may be a note's name."""
+    """Operation as the model proposes it. Fields of other kinds are empty; `file` may be the name of a note."""
 
     do: Do
     file: str
@@ -139,7 +139,7 @@ class ParsedAnswer:
 
 
 def read_reply(reply: Reply) -> ParsedAnswer | None:
-    """The operations in an answer, wherever they stand; None if it holds no list of them."""
+    """Return the proposals of an answer, wherever they stand; None if it holds no list of them."""
     sources = [call.arguments for call in reply.tool_calls if call.name == TOOL.name] or [reply.text]
     lists = [rows for rows in map(_rows, sources) if rows is not None]
     if not lists:
@@ -155,7 +155,7 @@ def read_reply(reply: Reply) -> ParsedAnswer | None:
 
 
 def _rows(text: str) -> list[object] | None:
-    """The list of operations in a text: as JSON alone, in a fence, or with words around it."""
+    """Return the list of operations in a text: JSON alone, in a fence, or with words around it."""
     for candidate in (text, *_FENCE.findall(text), *_from_first_bracket(text)):
         try:
             value, _ = _JSON.raw_decode(candidate.strip())

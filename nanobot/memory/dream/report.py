@@ -13,7 +13,7 @@ from nanobot.memory.dream.operations import RefusalKind
 from nanobot.memory.episodes.retries import cause
 from nanobot.ports import DreamRecord, SummaryFailure
 
-# What a dream did, for people.
+# A run.
 
 
 Outcome = Literal[
@@ -35,7 +35,7 @@ MOST_CHANGES = 30
 
 @dataclass(frozen=True, slots=True)
 class ReportedChange:
-    """One thing that is remembered otherwise, and in whose memory."""
+    """Change of memory, and the scope that it is in."""
 
     scope: Scope
     operation: Operation
@@ -43,7 +43,7 @@ class ReportedChange:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that the model wanted and that was not done."""
+    """Proposal that was not carried out."""
 
     scope: Scope
     kind: RefusalKind
@@ -72,11 +72,11 @@ class DreamReport:
 
     @property
     def goes_on(self) -> bool:
-        """True if what comes next may be read."""
+        """True if the next batch may be read."""
         return self.outcome in ("changed", "unchanged", "set_aside")
 
     def then(self, later: "DreamReport") -> "DreamReport":
-        """Both as one: of this batch, and of the one behind it."""
+        """Return both as one: the report of this batch, and of the one behind it."""
         return replace(
             later,
             outcome="changed" if later.outcome == "unchanged" and self.changes else later.outcome,
@@ -117,7 +117,7 @@ class DreamReport:
 
 
 def told_operation(operation: Operation, language: Language) -> str:
-    """One change in plain words."""
+    """Return a change in plain words."""
     is_skill = operation.file.startswith("skills/")  # every skill has a file of the same name
     note = operation.file if is_skill else operation.file.rpartition("/")[2]
     merged = _listed(path.rpartition("/")[2] for path in operation.merged)
@@ -136,7 +136,7 @@ def _listed(items: object) -> str:
     return ", ".join(map(str, items)) if isinstance(items, Sequence | Iterator) else str(items)
 
 
-# How Dream is doing, for people.
+# The state.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,9 +153,9 @@ class DreamStatus:
     owed: int = 0
 
     def told(self, language: Language, next_at: datetime | None = None, *, in_full: bool = True) -> Iterator[str]:
-        """A line or two for /status and /memory; `next_at` is when it runs next by itself.
+        """Return a line or two for /status and /memory; `next_at` is the time of the next scheduled run.
 
-        Not `in_full` it tells of what waits, and nothing of how it went with what others said.
+        Without `in_full` they tell what waits, and nothing of how it went with the words of others.
         """
         line = [*([self._last(language)] if in_full else []), *self._ahead(language, next_at, in_full=in_full)]
         if line:

@@ -59,13 +59,13 @@ class DreamState:
         return is_today and not self._is_counted and self._record.runs >= self._limits.runs_per_day
 
     async def count(self) -> None:
-        """This run asks a model; it counts once."""
+        """Count this run, which asks a model, once."""
         if not self._is_counted:
             self._is_counted = True
             await self._keep(day=self._today, runs=self._record.runs * (self._record.day == self._today) + 1)
 
     async def read(self, cursors: Collection[int]) -> None:
-        """These episodes are taken in."""
+        """Record that these episodes are taken in."""
         record = self._record
         tries = {cursor: count for cursor, count in record.tries.items() if cursor not in cursors}
         smaller = max(0, record.smaller - 1)
@@ -74,18 +74,18 @@ class DreamState:
             await self.is_gone(*cursors)
 
     async def is_gone(self, *cursors: int) -> None:
-        """None of these is set aside any more: taken in after all, or forgotten."""
+        """Record that these are not set aside any more: taken in after all, or forgotten."""
         gave_up = {cursor: model for cursor, model in self._record.gave_up.items() if cursor not in cursors}
         left = [cursor for cursor in self._record.set_aside if cursor not in cursors]
         await self._keep(set_aside=left, gave_up=gave_up)
 
     def given_up(self, model: str = "") -> Sequence[int]:
-        """The episodes that are set aside; those that this model did not give up yet, if it is named."""
+        """Return the episodes that are set aside; with a model, only those that it did not give up itself."""
         gave_up = self._record.gave_up
         return [cursor for cursor in self._record.set_aside if not model or gave_up.get(cursor) != model]
 
     async def failed(self, area: Area, kind: str, retry_after: float) -> None:
-        """Nothing was changed. What was too much at once is asked in smaller pieces the next time."""
+        """Record a failure, and when to try again; an input that was too long is halved the next time."""
         record = self._record
         wait = max(retry_after, min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(record.failures, 20)))
         too_much = area == "limit" or kind in ("context", "cut")
@@ -97,9 +97,9 @@ class DreamState:
         )
 
     async def unusable(self, cursors: Collection[int], next_at: datetime | None) -> Collection[int]:
-        """The answer about these episodes could not be used. Next they are asked about one by one.
+        """Record an unusable answer about these episodes. The next run, on schedule, asks about them one by one.
 
-        That is when the schedule runs next, but not at once. Returns those that had as many such answers as they get.
+        Returns the episodes that have had TRIES such answers.
         """
         tries = dict(self._record.tries) | {cursor: self._record.tries.get(cursor, 0) + 1 for cursor in cursors}
         soonest = self._clock.now() + timedelta(seconds=FIRST_WAIT)
@@ -108,19 +108,19 @@ class DreamState:
         return [cursor for cursor in cursors if tries[cursor] >= TRIES]
 
     async def set_aside(self, cursor: int, model: str) -> None:
-        """This one is given up by this model."""
+        """Record that this model has given an episode up."""
         record = self._record
         tries = {other: count for other, count in record.tries.items() if other != cursor}
         kept = tuple(other for other in record.set_aside if other != cursor)
         await self._keep(tries=tries, set_aside=(*kept, cursor), gave_up={**record.gave_up, cursor: model})
 
     async def ended(self, outcome: Outcome) -> None:
-        """The run is over."""
+        """Record the end of the run."""
         await self._keep(last=self._clock.now().isoformat(timespec="seconds"), outcome=outcome)
 
     @property
     def _alone(self) -> int:
-        """Halved so often, a batch is one episode."""
+        """Number of halvings that leave one episode of a batch."""
         return self._limits.batch.bit_length() - 1
 
     @property

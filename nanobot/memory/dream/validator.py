@@ -1,4 +1,9 @@
-"""Validation of proposed operations: every check that code makes before a draft changes."""
+"""Validation of proposals: every check that code makes before a draft changes.
+
+`ProposalValidator.admit` makes them in this order: form and secrets (`sanitize`), the file and line exist (`apply` in
+draft.py), undone changes do not come back (`check_return`), own words support it (`supported` in evidence.py), and it
+takes away and adds no more than a run may (`check_share`, `check_merge` in draft.py, `_check_amount`).
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,7 +13,7 @@ from datetime import date
 from nanobot.languages import expression
 from nanobot.memory.changes import Operation
 from nanobot.memory.dream.draft import Draft, DraftChange, apply, check_merge, check_share, is_same
-from nanobot.memory.dream.evidence import Evidence, SpokenWords, worded
+from nanobot.memory.dream.evidence import Evidence, SpokenWords, supported
 from nanobot.memory.dream.input import DreamInput
 from nanobot.memory.dream.operations import DreamLimits, Proposal, RefusedOperation
 from nanobot.memory.markdown import body_of, facts_of
@@ -19,7 +24,7 @@ from nanobot.nlp.secrets import REDACTED, redact, refusal
 from nanobot.nlp.words import content_words, difference, overlap, synonyms
 from nanobot.text import is_treacherous
 
-# What may stand in memory at all, whoever said it.
+# Form: what may stand in memory at all, whoever said it.
 
 
 _OUR_MARK = re.compile(
@@ -32,8 +37,8 @@ _LONGEST_NAME = 100
 _LONGEST_SUMMARY = 160
 
 
-def fit(proposal: Proposal, limits: DreamLimits) -> Proposal:
-    """The proposal without its secrets and in a form that files can hold. Raises RefusedOperation."""
+def sanitize(proposal: Proposal, limits: DreamLimits) -> Proposal:
+    """Return a proposal without secrets and in a form that files can hold. Raises RefusedOperation."""
     is_note = proposal.do in ("write", "merge")
     fitted = replace(
         proposal,
@@ -71,7 +76,7 @@ def _one_line(text: str, most: int) -> str:
     return " ".join(text.split()).lstrip("#> ")
 
 
-# Whether what a person undid may come back: only if somebody whose memory it is has said it since.
+# Tombstones: a change that a person undid comes back only on new words of somebody whose memory it is.
 
 
 _ALIKE = 0.5
@@ -82,12 +87,12 @@ _SENTENCE = re.compile(r"(?<=[.!?;])(?<!\bM[rs]\.)(?<!\bDr\.)(?<!\bMrs\.)\s+|(?<
 
 
 def check_return(tombstone: Tombstone, claim: str, spoken: Sequence[SpokenWords]) -> bool:
-    """Look at a claim that a tombstone is about, and at what people said.
+    """Check a claim that resembles an undone one against what people said.
 
-    True if it is what was undone, and new words speak for it; False if it only resembles that, and is said by words
-    of its own. Raises RefusedOperation otherwise.
+    Returns True if it is the undone claim and new words support it, False if it is another claim with words of its
+    own. Raises RefusedOperation otherwise.
     """
-    fresh = [one for one in spoken if not tombstone.covers([one.names])]
+    fresh = [one for one in spoken if not tombstone.covers([one.ids])]
     newer = list(_sentences(one for one in fresh if tombstone.is_before(one.at)))
     undone = [line for line in tombstone.claim.split("\n") if line.strip()]
     returns = False
@@ -106,7 +111,7 @@ def check_return(tombstone: Tombstone, claim: str, spoken: Sequence[SpokenWords]
 
 
 def _about(claim: str, undone: Sequence[str]) -> Sequence[str]:
-    """The lines of a claim that have to be said; a word by itself claims nothing, unless all is so short."""
+    """Return the lines of a claim that need support; single words need none, unless there is nothing else."""
     lines = [line for line in claim.split("\n") if line.strip()]
     alike = [line for line in lines if not undone or any(overlap(line, old) >= _ALIKE for old in undone)]
     return [line for line in alike if len(content_words(line)) > 1] or alike or lines
@@ -120,7 +125,7 @@ def _is_another(claim: str, undone: str) -> bool:
 
 
 def _says(said: str, claim: str) -> bool:
-    """True if a sentence says that, be it in other words: it speaks of the same, and nothing in it says otherwise."""
+    """True if a sentence supports a claim, be it in other words: same subject, and no contradiction."""
     bare = without_who(claim)
     if ends_in_question(said) or difference(_begun(bare), _begun(said), in_passing=True):
         return False
@@ -130,7 +135,7 @@ def _says(said: str, claim: str) -> bool:
 
 
 def _begun(sentence: str) -> str:
-    """A sentence with a small letter at its beginning, where any word has a capital."""
+    """Return a sentence with a small first letter, as its capital makes no name."""
     text = sentence.lstrip()
     return text[:1].lower() + text[1:]
 
@@ -150,12 +155,12 @@ def _sentences(spoken: Iterable[SpokenWords]) -> Iterator[str]:
                 yield sentence[opening.end() :] if opening else sentence
 
 
-# The one way into a draft: every check that code makes of a proposal.
+# Validation: the one way into a draft.
 
 
 @dataclass(frozen=True)
 class ValidatedDraft:
-    """The draft with a proposal in it, and what the commit says of it; `is_news` is False if nothing changed."""
+    """Draft with a proposal in it, and its operation as the commit tells it; `is_news` is False if nothing changed."""
 
     draft: Draft
     operation: Operation
@@ -175,7 +180,7 @@ class ProposalValidator:
 
     def admit(self, proposal: Proposal, draft: Draft) -> ValidatedDraft:
         """Carry out a proposal on a draft. Raises RefusedOperation; then the draft is as it was."""
-        fitted = fit(proposal, self._limits)
+        fitted = sanitize(proposal, self._limits)
         evidence = self._evidence(fitted, draft)
         day, ids = (evidence.day, evidence.ids) if evidence else (self._today, ())
         change = apply(fitted, draft, day)
@@ -183,7 +188,7 @@ class ProposalValidator:
             confirmed = replace(change.operation, verb="confirm", messages=ids)
             return ValidatedDraft(draft, confirmed, evidence, is_news=False)
         remark = self._check_undone(change, evidence)
-        fitting = worded(fitted, change, evidence)
+        fitting = supported(fitted, change, evidence)
         change = change if fitting == fitted else apply(fitting, draft, day)
         operation = replace(change.operation, messages=ids)
         self._check_amount(fitting, change, draft)
@@ -223,7 +228,7 @@ class ProposalValidator:
             )
 
     def _check_drop(self, path: str, draft: Draft, *, has_evidence: bool) -> None:
-        """A note goes as a whole only if it says next to nothing, or if it is stale and there are too many."""
+        """Refuse to drop a note, unless it is nearly empty, or it is stale and there are too many."""
         if has_evidence and len(facts_of(draft.text(path))) <= 1:
             return
         before = [note for note in draft.before if draft.places.is_note(note)]
