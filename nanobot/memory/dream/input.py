@@ -92,7 +92,7 @@ class EpisodeBatch:
 
 
 async def next_batch(stores: DreamStores, cursor: int, limits: DreamLimits, most: int) -> EpisodeBatch:
-    """Return up to `most` episodes behind the cursor, of no more scopes than one run can ask about. Raises StoreError."""
+    """Return up to `most` episodes behind the cursor, of as few scopes as one run can ask about. Raises StoreError."""
     found = await stores.episodes.after(cursor, most)
     scopes_at_once = max(1, min(limits.steps, limits.tokens // LEAST_TOKENS) // CALLS_PER_SCOPE)
     return await _with_evidence(stores, _few_scopes(found, scopes_at_once), cursor)
