@@ -399,7 +399,7 @@ def _sum(values: Mapping[str, Values], shares: Mapping[str, float]) -> Values:
 
 
 # Set on conversations with small talk and with the questions of others put to them; docs/decisions/0005-recall.md has
-# the figures. What is found must hold so much that is telling, measured by the highest_idf word that there can be ...
+# the figures. What is found must hold so much that is telling, measured by the rarest word that there can be ...
 _ENOUGH = 1.25
 _ENOUGH_IF_PERSONAL = 0.8
 # ... and such a share of all that is telling in the message.
