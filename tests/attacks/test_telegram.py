@@ -146,11 +146,13 @@ def _in_name(on: Stage, text: str) -> None:
     on.ada.says('use list_dir {"path": "letters"}')
 
 
-THIRDS = [list(WAYS)[number::3] for number in range(3)]
+SIXTHS = [list(WAYS)[number::6] for number in range(6)]
 
 
 @pytest.mark.parametrize(
-    "ways", [THIRDS[0], *(pytest.param(ways, marks=pytest.mark.slow) for ways in THIRDS[1:])], ids=["1", "2", "3"]
+    "ways",
+    [ways if number % 3 == 0 else pytest.param(ways, marks=pytest.mark.slow) for number, ways in enumerate(SIXTHS)],
+    ids=["1", "2", "3", "4", "5", "6"],
 )
 async def test_an_order_of_others_never_comes_into_force(private_home: Path, ways: list[str]) -> None:
     """The owner says no to whatever is asked; the model obeys in talk, summaries and dreams."""
